@@ -41,7 +41,7 @@ class Scenario:
     streams: Mapping[str, Lines]
     lateness_ms: Mapping[str, int]
     stored: tuple[str, ...]
-    absorb: Mapping[str, bool | tuple[str, ...]]
+    absorb: Mapping[str, bool | str | tuple[str, ...]]
     passing: RandomQuery | None = None
     change: GraphChange | None = None
 
@@ -60,10 +60,13 @@ class Scenario:
         return "\n".join([*lines, "stored", *(f"  {statement}" for statement in self.stored)])
 
 
-def scenario(seed: int, query_count: int = 1, length: int | None = None, *, changing: bool = False) -> Scenario:
+def scenario(
+    seed: int, query_count: int = 1, length: int | None = None, *, changing: bool = False, replacing: bool = False
+) -> Scenario:
     """Everything that a test needs: the queries, and streams of at most `length` elements.
 
-    With `changing` much is stored, and mostly changed by an update.
+    With `changing` much is stored, and mostly changed by an update. With `replacing` a stream is absorbed whose
+    elements replace others.
     """
     dice = Dice(seed)
     names = dice.choice([["s"], ["s"], ["s", "t"], ["s", "t"], ["s", "t", "u"]])
@@ -83,7 +86,7 @@ def scenario(seed: int, query_count: int = 1, length: int | None = None, *, chan
     graphs = {}
     if stored and dice.random() < 0.4:
         graphs = {f":g{at}": [random_triple(dice, subjects) for _ in range(dice.randint(1, 5))] for at in range(2)}
-    absorbing = dice.random() < (0.5 if changing else 0.25)
+    absorbing = dice.random() < (0.5 if changing else 0.25) or replacing
     known = [*stored, *(triple for lines in timed.values() for _, triple in lines if absorbing)]
     moment_ms = dice.choice([time_ms for elements in timed.values() for time_ms, _ in elements])
     data = QueriedData(timed, known, graphs, subjects, dated, moment_ms)
@@ -95,6 +98,9 @@ def scenario(seed: int, query_count: int = 1, length: int | None = None, *, chan
     ]
     streams = {EXAMPLE + name: with_advances(dice, lines) for name, lines in timed.items()}
     absorption = random_absorption(dice, [*queries, *filter(None, [passing])], names) if absorbing else {}
+    if replacing:
+        common = sorted(set.intersection(*(query.streams(names) for query in queries)))
+        absorption = {EXAMPLE + Random(seed).choice(common): "latest"} if common else {}
     change = None
     if not dated and quads + list(absorption) and (changing or Random(seed).random() < 0.1):
         change = random_change(Random(seed), streams, quads, subjects)

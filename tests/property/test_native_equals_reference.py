@@ -94,14 +94,22 @@ def still_fails(candidate: Scenario, batching: int, directory: Path, kind: str) 
 
 
 def check(
-    seed: int, directory: Path, query_count: int = 1, length: int | None = None, *, changing: bool = False
+    seed: int,
+    directory: Path,
+    query_count: int = 1,
+    length: int | None = None,
+    *,
+    changing: bool = False,
+    replacing: bool = False,
 ) -> bool:
     """Whether there was a case to check. Those without any answer are mostly left out, and with `changing` those
     in which an update makes no difference.
     """
-    case = scenario(seed, query_count, length, changing=changing)
+    case = scenario(seed, query_count, length, changing=changing, replacing=replacing)
     expected = expected_reports(case)
     if changing and (not case.change or expected == expected_reports(replace(case, change=None))):
+        return False
+    if replacing and expected == expected_reports(replace(case, absorb=dict.fromkeys(case.absorb, True))):
         return False
     if not any(expected) and seed % 4:
         return False
@@ -117,16 +125,19 @@ def check(
             kind = wrong.partition(":")[0] if "Error:" in wrong else ""
             least = smallest(case, partial(still_fails, batching=seed, directory=directory, kind=kind))
             shown = f"{least}\n{disagreement(least, seed, directory)}"
-            pytest.fail(f"scenario({seed}, {query_count}, {length}, changing={changing})\n{shown}", pytrace=False)
+            pytest.fail(
+                f"scenario({seed}, {query_count}, {length}, changing={changing}, replacing={replacing})\n{shown}",
+                pytrace=False,
+            )
     return True
 
 
-def check_some(block: int, cases: int, directory: Path, query_count: int = 1, *, changing: bool = False) -> None:
+def check_some(block: int, cases: int, directory: Path, query_count: int = 1, **options: bool) -> None:
     """A block of cases, from seeds that no other block uses."""
     seed = FIRST_SEED + block * 1_000_000
     done = 0
     while done < cases:
-        done += check(seed, directory, query_count, changing=changing)
+        done += check(seed, directory, query_count, **options)
         seed += 1
 
 
@@ -143,6 +154,13 @@ def test_queries_together_answer_as_alone(block: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_queries_follow_updates(block: int, tmp_path: Path) -> None:
     check_some(block, CASES // BLOCKS // 8, tmp_path, query_count=1 + block % 3, changing=True)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_queries_follow_replaced_values(block: int, tmp_path: Path) -> None:
+    check_some(
+        block, CASES // BLOCKS // 8, tmp_path, query_count=1 + block % 3, replacing=True, changing=block % 2 == 1
+    )
 
 
 def test_long_streams(tmp_path: Path) -> None:

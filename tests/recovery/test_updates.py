@@ -83,13 +83,14 @@ def do(session: Session, call: str, given: str) -> None:
         getattr(session, call)(given)
 
 
+@pytest.mark.parametrize("absorb", ["all", "latest"])
 @pytest.mark.parametrize("seed", range(count(12)))
-def test_a_session_that_ends_anywhere_goes_on_with_what_it_had(tmp_path: Path, seed: int) -> None:
+def test_a_session_that_ends_anywhere_goes_on_with_what_it_had(tmp_path: Path, seed: int, absorb: str) -> None:
     random = Random(seed)
     folder, plain = tmp_path / "c0", Session()
     session = Session(checkpoint=folder, sync=False)
     for each in (session, plain):
-        each.stream(STREAM, absorb="all")
+        each.stream(STREAM, absorb=absorb)
     for now in range(40):
         call, given = step(random, now, tmp_path)
         for each in (session, plain):
@@ -231,3 +232,51 @@ def test_what_an_update_changes_is_reported_after_a_restart(tmp_path: Path, kind
     [report] = session.queries()[0].take()
     assert (report.time_ms, [str(row["x"]) for row in report.bindings()]) == (3000, ["<http://e/a>"])
     session.close()
+
+
+@pytest.mark.parametrize("output", ["RSTREAM", "ISTREAM", "DSTREAM"])
+@pytest.mark.parametrize("seed", range(count(8)))
+def test_values_that_wait_replace_others_after_a_restart(tmp_path: Path, seed: int, output: str) -> None:
+    """Another stream is behind, so that values wait; the process ends anywhere, and reports go on as if it had not."""
+    random = Random(seed)
+    other, folder, plain = "http://e/other", tmp_path / "c0", Session()
+    session = Session(checkpoint=folder, sync=False)
+    reports: list[dict[int, list[str]]] = [{}, {}]
+    for each in (session, plain):
+        each.stream(STREAM, absorb="latest", lateness_ms=1000 * (seed % 2))
+        each.stream(other)
+        each.register(
+            f"{PREFIX} REGISTER {output} :q AS SELECT ?x ?o FROM NAMED WINDOW :w ON :other [RANGE PT4S STEP PT1S] "
+            "WHERE { WINDOW :w { ?x :seen ?y } ?x :p0 ?o }",
+            name="q",
+        )
+    now = {STREAM: 0, other: 0}
+    for step_number in range(40):
+        iri = random.choice([*now])
+        now[iri] = max(now[iri] + random.choice((0, 300, 1500)), max(now.values()) - 6000)
+        line = _typed(f"{now[iri]}\t<http://e/s{random.randrange(2)}> <http://e/p0> {random.randrange(4)} .")
+        if iri == other:
+            line = f"{now[iri]}\t<http://e/s{random.randrange(2)}> <http://e/seen> <http://e/z> ."
+        for each, found in zip((session, plain), reports, strict=True):
+            each.push(iri, line)
+            note_reports(each, found)
+        if random.random() < 0.2:
+            session.checkpoint()
+        if random.random() < 0.2:
+            folder = shutil.copytree(folder, tmp_path / f"c{step_number + 1}")  # as a process leaves it that is killed
+            session.close()
+            session = Session(checkpoint=folder, sync=False)
+    for each, found in zip((session, plain), reports, strict=True):
+        each.finish()
+        note_reports(each, found)
+    assert contents(session)[0] == contents(plain)[0]
+    assert reports[0] == reports[1]
+    assert reports[1]
+    session.close()
+
+
+def note_reports(session: Session, found: dict[int, list[str]]) -> None:
+    """What was reported just before a process was killed may be reported again."""
+    for report in session.queries()[0].take():
+        rows = sorted(f"{row['x']} {row['o']}" for row in report.bindings())
+        assert found.setdefault(report.time_ms, rows) == rows

@@ -62,6 +62,7 @@ class World:
     stored: list[ox.Quad]
     absorbed: list[Element]
     change: StoredChange | None = None
+    replacing: bool = False  # whether what is absorbed takes the place of other values of its subject and predicate
 
 
 def evaluate(
@@ -70,14 +71,15 @@ def evaluate(
     *,
     lateness_ms: Mapping[str, int] | None = None,
     stored: Iterable[ox.Quad] = (),
-    absorb: Mapping[str, bool | Collection[str]] | None = None,
+    absorb: Mapping[str, bool | str | Collection[str]] | None = None,
     report: Collection[str] = (),
     change: StoredChange | None = None,
 ) -> list[Answer]:
     """All answers that a continuous query delivers over whole streams, in time order.
 
     `streams` maps a stream's IRI to its lines in order of arrival. `absorb` says of a stream whether all (True),
-    none (False) or only the named predicates of its triples go to the stored graph. `report` may ask for "change"
+    none (False) or only the named predicates of its triples go to the stored graph, or, where one stream is absorbed as
+    "latest", whether they take the place of other values. `report` may ask for "change"
     and "non-empty".
     """
     asked = rewrite(query, streams)
@@ -103,7 +105,7 @@ def world_of(
     streams: Mapping[str, Sequence[StreamLine]],
     lateness_ms: Mapping[str, int],
     stored: Iterable[ox.Quad],
-    absorb: Mapping[str, bool | Collection[str]],
+    absorb: Mapping[str, bool | str | Collection[str]],
 ) -> World:
     """Everything that comes in, before any question is asked."""
     received: dict[Source, Received] = {
@@ -121,9 +123,9 @@ def world_of(
         element
         for iri, choice in absorb.items()
         for element in received[iri, None].elements
-        if choice is True or (choice and element.triple.predicate.value in choice)
+        if choice is True or choice == "latest" or (choice and element.triple.predicate.value in choice)
     ]
-    return World(received, quads, absorbed)
+    return World(received, quads, absorbed, replacing="latest" in absorb.values())
 
 
 def reported_moments(asked: Rewritten, world: World, report: Collection[str]) -> Iterator[tuple[Moment, Contents]]:
@@ -172,10 +174,24 @@ def stored_at(moment: Moment, world: World) -> list[ox.Quad]:
     change = world.change
     seen = [element for element in world.absorbed if moment.sees(element.time_ms)]
     if change is None or not moment.sees(change.time_ms):
-        return world.stored + [ox.Quad(*element.triple) for element in seen]
-    before = world.stored + [ox.Quad(*element.triple) for element in seen if element.time_ms < change.time_ms]
-    after = [ox.Quad(*element.triple) for element in seen if element.time_ms >= change.time_ms]
-    return [*(quad for quad in before if quad not in change.deleted), *change.inserted, *after]
+        return with_elements(world.stored, seen, world)
+    before = with_elements(world.stored, [each for each in seen if each.time_ms < change.time_ms], world)
+    before = [*(quad for quad in before if quad not in change.deleted), *change.inserted]
+    return with_elements(before, [each for each in seen if each.time_ms >= change.time_ms], world)
+
+
+def with_elements(quads: list[ox.Quad], elements: Iterable[Element], world: World) -> list[ox.Quad]:
+    """Stored data with what a stream leaves in them, in order of time."""
+    for _, _, triple in elements:
+        if world.replacing:
+            quads = [
+                each
+                for each in quads
+                if (each.subject, each.predicate, each.graph_name)
+                != (triple.subject, triple.predicate, ox.DefaultGraph())
+            ]
+        quads = [*quads, ox.Quad(*triple)]
+    return quads
 
 
 def asks_time(asked: Rewritten) -> bool:

@@ -38,6 +38,7 @@ from freshet.native.service.service_threads import ServiceQueryThreads
 from freshet.native.streams.constructed_stream import ConstructedStream
 from freshet.native.streams.element_log import ElementLog, HeldElements, Origin
 from freshet.native.streams.kept_windows import KeptWindows
+from freshet.native.streams.latest_values import LatestValues
 from freshet.native.streams.stream import StreamState, as_contiguous
 from freshet.native.streams.stream_router import AnyGroup, StreamRouter
 from freshet.native.timing import Counted, Timing, timing_of
@@ -103,6 +104,8 @@ class Engine:
         self.services: ServiceClient | None = None  # that are asked again for explanations
         self.log = ElementLog(why_elements)
         self._router = StreamRouter(dictionary, self.log)
+        self._latest = LatestValues(self._router, graphs)
+        self._router.on_ended = lambda: self._replace(ended=True)
         self.streams = self._router.streams
         self._graphs = graphs
         self._report_failure = on_failure or warn_failed
@@ -438,7 +441,7 @@ class Engine:
                 if not self.collector.is_due():  # another thread has just done it
                     return
                 derived = (self._router.derived, self._router.constructed, self.log)
-                held = (self.streams, self._graphs, self._groups(), derived, self._plans, self.live)
+                held = (self.streams, self._graphs, self._latest, self._groups(), derived, self._plans, self.live)
                 with ExitStack() as paused:
                     if all(paused.enter_context(thread.pause()) for thread in self.service_threads.all()):
                         self.collector.sweep(*held)
@@ -486,10 +489,8 @@ class Engine:
     def needed_from(self) -> int:
         """The earliest time an element may have that matters to what is yet to be reported."""
         with self._lock:
-            return min(
-                (group.needed_from(self._plans.group_name(name)) for name, group in self._queries.items()),
-                default=AFTER_ALL_TIME,
-            )
+            needed = (group.needed_from(self._plans.group_name(name)) for name, group in self._queries.items())
+            return min(self._latest.first_ms, *needed, AFTER_ALL_TIME)
 
     def needed_by(self, names: Iterable[str]) -> dict[str, int]:
         """The same for each of some queries, in the times of the streams that it reads."""
@@ -638,6 +639,9 @@ class Engine:
         absorbed = state.absorbed(elements)
         if absorbed is None or not len(absorbed.times):
             return None
+        if state.latest:
+            self._latest.add(state.iri, absorbed)
+            return None
         self._graphs.absorb(absorbed, state.iri)
         self.live.time_ms = max(self.live.time_ms, int(absorbed.times.max()))
         for group in self._groups():
@@ -652,6 +656,14 @@ class Engine:
         if state.keep_ms:
             self._kept.advance(state)
         self._router.advance(state.iri)
+        self._replace()
+
+    def _replace(self, *, ended: bool = False) -> None:
+        """Let what waited replace values in the stored graph, as far as streams have come."""
+        entered = self._latest.go_on(ended=ended)
+        if entered:
+            self.live.time_ms = max(self.live.time_ms, *(int(each.times[-1]) for each in entered))
+            self.live.follow(np.concatenate([each.predicates for each in entered]))
 
     def _connect(self) -> None:
         self._router.connect(self._groups())

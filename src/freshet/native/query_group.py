@@ -310,6 +310,11 @@ class QueryGroup:
         return sum(feed.element_bytes for feed in self._feeds.get(stream, ()))
 
     @property
+    def next_due_ms(self) -> int:
+        """The first watermark at which there is something to do."""
+        return self._next_due_ms
+
+    @property
     def stored_leaves(self) -> list[StoredLeaf]:
         """The leaves of stored graphs, which are no part of any window."""
         return list(self._stored_leaves.values())

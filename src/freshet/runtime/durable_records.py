@@ -46,6 +46,7 @@ class StreamOptions:
     keep_bytes: int = 0
     idle_ms: int = 0
     carries: tuple[str, ...] | None = None
+    latest: bool = False  # whether what enters the graph replaces the values that are there
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,15 @@ def options_of(state: StreamState, dictionary: Dictionary) -> StreamOptions:
         absorb = tuple(sorted(term.value for term in terms if isinstance(term, Iri)))
     carries = None if state.carries is None else tuple(sorted(predicate.value for predicate in state.carries))
     return StreamOptions(
-        state.iri, state.lateness_ms, absorb, state.held, state.keep_ms, state.keep_bytes, state.idle_ms, carries
+        state.iri,
+        state.lateness_ms,
+        absorb,
+        state.held,
+        state.keep_ms,
+        state.keep_bytes,
+        state.idle_ms,
+        carries,
+        state.latest,
     )
 
 
@@ -159,7 +168,10 @@ def stream_options_of(fields: Header) -> StreamOptions:
     later = {name: fields.get(name, 0) for name in ("keep_ms", "keep_bytes", "idle_ms")}  # earlier ones had none
     carries = fields.get("carries")
     known = None if carries is None else tuple(carries)
-    return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"], **later, carries=known)
+    latest = fields.get("latest", False)
+    return StreamOptions(
+        fields["iri"], fields["lateness_ms"], kept, fields["held"], **later, carries=known, latest=latest
+    )
 
 
 def registration_of(fields: Header) -> DurableRegistration:
@@ -173,7 +185,7 @@ def declare_stream(engine: Engine, options: StreamOptions) -> None:
     absorb = None
     if options.absorb is not None:
         absorb = frozenset(engine.dictionary.encode(Iri(predicate)) for predicate in options.absorb)
-    state = StreamState(options.iri, options.lateness_ms, absorb, held=options.held)
+    state = StreamState(options.iri, options.lateness_ms, absorb, options.latest, held=options.held)
     state.keep_bytes, state.idle_ms = options.keep_bytes, options.idle_ms
     state.carries = None if options.carries is None else frozenset(map(Iri, options.carries))
     engine.declare(state)

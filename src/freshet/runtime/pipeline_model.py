@@ -39,9 +39,15 @@ def _name(text: str) -> str:
 def _absorb(value: object) -> object:
     if value in ("none", None):
         return ()
-    if isinstance(value, str) and value != "all":
-        raise ValueError(f"'{value}' is not known here: write none, all or a list of predicate IRIs")
+    if isinstance(value, str) and value not in ("all", "latest"):
+        raise ValueError(f"'{value}' is not known here: write none, all, latest or a list of predicate IRIs")
     return value
+
+
+def _absorb_kind(value: object) -> str:
+    if isinstance(value, str):
+        return "<all>"
+    return "<latest>" if isinstance(value, dict | LatestSection) else "<predicates>"
 
 
 def _graph_files(value: object) -> object:
@@ -82,9 +88,17 @@ Name = Annotated[str, AfterValidator(_name)]
 
 
 # Tags of unions cannot be keys of the file, so that they cannot be confused with keys in pydantic's paths.
+class LatestSection(Section):
+    """Values of some predicates, each of which takes the place of the others of its subject."""
+
+    latest: tuple[IriText, ...]
+
+
 Absorb = Annotated[
-    Annotated[Literal["all"], Tag("<all>")] | Annotated[tuple[IriText, ...], Tag("<predicates>")],
-    Discriminator(lambda value: "<all>" if value == "all" else "<predicates>"),
+    Annotated[Literal["all", "latest"], Tag("<all>")]
+    | Annotated[LatestSection, Tag("<latest>")]
+    | Annotated[tuple[IriText, ...], Tag("<predicates>")],
+    Discriminator(_absorb_kind),
     BeforeValidator(_absorb),
 ]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from freshet.rdf.elements import Elements
 from freshet.rdf.reading import Quads
-from freshet.rdf.triples import DEFAULT_GRAPH, Ids
+from freshet.rdf.triples import DEFAULT_GRAPH, Ids, Triples
 from freshet.runtime.checkpoint_segments import GraphRows, NetRows
 from freshet.store.changes import StoreChanges
 from freshet.store.dataset import StoredDataset, rows_by_graph
@@ -40,6 +40,24 @@ class RecordedDataset(StoredDataset):
         if self._recorded_deletions or self._is_applying:
             self._record(GraphRows.of(elements, graph), False)
         return elements
+
+    @property
+    def entry(self) -> int:
+        return self.sequence
+
+    def replace(self, elements: Elements, entry: int = -1) -> None:
+        """It is remembered with the entry that the elements came with, from which on they would come again."""
+        with self.changing:
+            now, self.sequence = self.sequence, entry
+            try:
+                super().replace(elements, entry)
+            finally:
+                self.sequence = now
+
+    def take_out(self, triples: Triples) -> None:
+        graphs = np.full(len(triples.subjects), DEFAULT_GRAPH, np.int64)
+        self._record(_rows_of(Quads(*triples, graphs)), True)
+        super().take_out(triples)
 
     def apply(self, changes: StoreChanges) -> tuple[int, int]:
         with self.changing:

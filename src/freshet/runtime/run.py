@@ -26,12 +26,20 @@ from freshet.runtime.intake import StreamIntake
 from freshet.runtime.join_notes import JoinNotes
 from freshet.runtime.kafka_sink import KafkaSink
 from freshet.runtime.metrics import Metrics
-from freshet.runtime.pipeline_model import FileSinkSection, KafkaSinkSection, Pipeline, QuerySection, Stream
+from freshet.runtime.pipeline_model import (
+    FileSinkSection,
+    KafkaSinkSection,
+    LatestSection,
+    Pipeline,
+    QuerySection,
+    Stream,
+)
 from freshet.runtime.progress import Progress, ShownReport, progress, summary
 from freshet.runtime.query_failure import QueryFailure
 from freshet.runtime.query_graphs import check_graphs
 from freshet.runtime.run_id import run_id
 from freshet.runtime.session import Session
+from freshet.runtime.session_checks import AbsorbOption
 from freshet.runtime.sinks import FileSink, Sink
 from freshet.runtime.spark_offsets import go_back
 from freshet.runtime.spark_start import uses_kafka
@@ -417,8 +425,9 @@ def _place(encoded: EncodedStream) -> str:
     return "in Spark's state store" if encoded.join is None else "on the driver"
 
 
-def _absorb_option(stream: Stream) -> bool | tuple[str, ...]:
-    return True if stream.absorb == "all" else stream.absorb or False
+def _absorb_option(stream: Stream) -> AbsorbOption:
+    absorb = stream.absorb
+    return {"latest": absorb.latest} if isinstance(absorb, LatestSection) else absorb or False
 
 
 def _keep_memory() -> None:

@@ -53,6 +53,7 @@ from freshet.runtime.pushing import Pushed, Pushing
 from freshet.runtime.query_failure import OnFailure, QueryFailure, report_failure
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.session_checks import (
+    AbsorbOption,
     check_callbacks,
     check_columns,
     check_function,
@@ -438,7 +439,7 @@ class Session:
         iri: str,
         *,
         lateness_ms: int = 0,
-        absorb: bool | str | Iterable[str] = False,
+        absorb: AbsorbOption = False,
         held: bool = False,
         keep_ms: int = 0,
         keep_bytes: int = DEFAULT_BUDGET_BYTES,
@@ -450,7 +451,8 @@ class Session:
             iri: The name that queries and `push` use.
             lateness_ms: How far behind the newest element an element may come. Later events are dropped and counted.
             absorb: What enters the stored graph: nothing (False, "none"), everything (True, "all"), or the triples of
-                these predicates.
+                these predicates. With "latest", or `{"latest": predicates}`, each value takes the place of the others
+                of its subject and predicate, once all streams that queries read together have come to its time.
             held: Whether only `advance` moves the watermark. If not, elements move it too.
             keep_ms: For how long elements are kept, so that one-shot queries can ask for windows of them.
             keep_bytes: The memory that kept elements may take, if they are not absorbed.
@@ -470,8 +472,9 @@ class Session:
             True
         """
         kept_bytes = keep_bytes if keep_ms else 0
+        absorbed, latest = parse_absorb(absorb)
         options = check_options(
-            StreamOptions(iri, lateness_ms, parse_absorb(absorb), held, keep_ms, kept_bytes, parse_idle(idle))
+            StreamOptions(iri, lateness_ms, absorbed, held, keep_ms, kept_bytes, parse_idle(idle), latest=latest)
         )
         with self.dictionary.pins:
             if self._durable is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import SupportsIndex
@@ -31,6 +31,9 @@ from freshet.runtime.durable_records import DurableRegistration, StreamOptions
 from freshet.runtime.durations import setting_ms
 from freshet.syntax.functions import BY_IRI
 
+AbsorbOption = bool | str | Iterable[str] | Mapping[str, Iterable[str]]
+
+_ABSORBED = "'all', 'none', 'latest', a list of predicate IRIs, or {'latest': a list of them}"
 _MOST_BYTES = "the memory of a query in bytes"
 _LIMIT = "the limit of a query must be a number of seconds"
 _INT64 = np.dtype(np.int64)
@@ -86,20 +89,30 @@ def check_why_elements(given: int) -> int:
     return given
 
 
-def parse_absorb(absorb: bool | str | Iterable[str]) -> tuple[str, ...] | None:
-    """What a stream leaves in the graph, as its options say it.
+def parse_absorb(absorb: AbsorbOption) -> tuple[tuple[str, ...] | None, bool]:
+    """What a stream leaves in the graph, as its options say it, and whether that replaces what is there.
 
-    >>> parse_absorb(["http://e/b", "http://e/a"]), parse_absorb("all"), parse_absorb(True)
-    (('http://e/a', 'http://e/b'), (), ())
+    >>> parse_absorb(["http://e/b", "http://e/a"]), parse_absorb("all"), parse_absorb(False)
+    ((('http://e/a', 'http://e/b'), False), ((), False), (None, False))
+    >>> parse_absorb("latest"), parse_absorb({"latest": ["http://e/a"]})
+    (((), True), (('http://e/a',), True))
     """
+    if isinstance(absorb, Mapping):
+        if set(absorb) != {"latest"}:
+            raise InputError(f"a stream absorbs {_ABSORBED}, not {absorb!r}")
+        return _parse_predicates(absorb["latest"]), True
     if isinstance(absorb, bool | str):
-        if absorb not in (True, False, "all", "none"):  # letters of a string are no predicates
-            raise InputError(f"a stream absorbs 'all', 'none' or a list of predicate IRIs, not {absorb!r}")
-        return () if absorb in (True, "all") else None
+        if absorb not in (True, False, "all", "none", "latest"):  # letters of a string are no predicates
+            raise InputError(f"a stream absorbs {_ABSORBED}, not {absorb!r}")
+        return None if absorb in (False, "none") else (), absorb == "latest"
+    return _parse_predicates(absorb), False
+
+
+def _parse_predicates(absorb: Iterable[str]) -> tuple[str, ...] | None:
     try:
         iris = [_text(iri, "a predicate that a stream leaves in the graph") for iri in absorb]
     except TypeError:
-        raise InputError(f"a stream absorbs 'all', 'none' or a list of predicate IRIs, not {absorb!r}") from None
+        raise InputError(f"a stream absorbs {_ABSORBED}, not {absorb!r}") from None
     for iri in iris:
         if not is_absolute_iri(iri):
             raise InputError(f"a stream absorbs predicates by absolute IRIs without angle brackets, not {iri!r}")

@@ -19,7 +19,7 @@ from freshet.rdf.messages import JSON_LINES
 from freshet.rdf.patches import PATCH
 from freshet.rdf.terms import is_absolute_iri
 from freshet.runtime.durable_files import CheckpointError
-from freshet.runtime.durable_records import options_of
+from freshet.runtime.durable_records import StreamOptions, options_of
 from freshet.runtime.durations import setting_ms
 from freshet.runtime.push_keys import RepeatedKeyError
 from freshet.runtime.session import Session
@@ -86,7 +86,7 @@ async def put_stream(request: Request) -> Response:
 
 def _options(given: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"absorb": given.get("absorb", "none")}
-    if found["absorb"] not in ("all", "none"):
+    if found["absorb"] not in ("all", "none", "latest"):
         found["absorb"] = given.getlist("absorb")
     for name, option in (("lateness", "lateness_ms"), ("keep", "keep_ms"), ("idle", "idle")):
         if name in given:
@@ -295,10 +295,19 @@ def describe_stream(shared: Served, state: StreamState) -> dict[str, Any]:
         "watermark": state.watermark_ms if is_begun else None,
         "lateness": options.lateness_ms,
         "idle": options.idle_ms,
-        "absorb": "none" if options.absorb is None else list(options.absorb) or "all",
+        "absorb": _describe_absorb(options),
         "keep": options.keep_ms,
         "mapping": _describe_mapping(shared, state.iri),
     }
+
+
+def _describe_absorb(options: StreamOptions) -> object:
+    if options.absorb is None:
+        return "none"
+    predicates = list(options.absorb)
+    if options.latest:
+        return {"latest": predicates} if predicates else "latest"
+    return predicates or "all"
 
 
 def _describe_mapping(shared: Served, iri: str) -> dict[str, Any] | None:

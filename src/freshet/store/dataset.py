@@ -236,6 +236,27 @@ class StoredDataset:
                 windows.record_absorbed(elements, rows, self.default.appended() or NOTHING_APPENDED)
             self._plan.end(batch)
 
+    @property
+    def entry(self) -> int:
+        """The entry of a journal that is being done; there is none."""
+        return -1
+
+    def replace(self, elements: Elements, entry: int = -1) -> None:
+        """Have the values of elements, each the only one of its subject and predicate, in place of all others of these.
+
+        They came with an entry of a journal.
+        """
+        with self.changing:
+            numbers, found = self.default.reader.probe(elements.subjects, elements.predicates, ANY)
+            others = found.objects != elements.objects[numbers]
+            if others.any():
+                self.take_out(Triples(*(column[others] for column in found)))
+            self.absorb(elements)
+
+    def take_out(self, triples: Triples) -> None:
+        """Take triples that are there out of the default graph."""
+        self.delete(*triples)
+
     def compact_if_due(self, settled_ms: Callable[[], int]) -> None:
         """Make appended rows part of the base in a thread, if they are many.
 

@@ -12,7 +12,14 @@ from freshet.federation.settings import ServiceSettings
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
-from freshet.runtime.pipeline_model import SECTIONS, ConsoleSinkSection, FileSinkSection, GraphFile, known_keys
+from freshet.runtime.pipeline_model import (
+    SECTIONS,
+    ConsoleSinkSection,
+    FileSinkSection,
+    GraphFile,
+    LatestSection,
+    known_keys,
+)
 from freshet.runtime.progress import QuietProgress
 from freshet.runtime.run import PipelineRun
 from pipeline_text import PIPELINE, QUERY, problems, replaced
@@ -98,6 +105,12 @@ def test_what_is_left_out_has_a_default(folder: Path) -> None:
     ("old", "new", "absorb"),
     [
         ("absorb: none", "absorb: all", "all"),
+        ("absorb: none", "absorb: latest", "latest"),
+        (
+            "absorb: none",
+            "absorb: {latest: [http://example.org/speed]}",
+            LatestSection(latest=("http://example.org/speed",)),
+        ),
         ("absorb: none", "absorb: [http://example.org/speed]", ("http://example.org/speed",)),
     ],
 )

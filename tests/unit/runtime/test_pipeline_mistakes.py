@@ -131,7 +131,7 @@ CASES = {
     "absorb what": (
         "absorb: none",
         "absorb: some",
-        ["9:13: 'some' is not known here: write none, all or a list of predicate IRIs"],
+        ["9:13: 'some' is not known here: write none, all, latest or a list of predicate IRIs"],
     ),
     "no unit": ("lateness: 2s", "lateness: 2", ["8:15: 2 has no unit: write 2s, 2ms, 2m or 2h"]),
     "no duration": (

@@ -210,8 +210,8 @@ def test_a_dataset_has_what_streams_have_left(tmp_path: Path) -> None:
         ({"lateness_ms": 1.5}, "the lateness in milliseconds must be a whole number"),
         ({"lateness_ms": 2**62}, "out of range"),
         ({"keep_ms": -1}, "out of range"),
-        ({"absorb": "http://example.org/p"}, "a stream absorbs 'all', 'none' or a list of predicate IRIs"),
-        ({"absorb": 5}, "a stream absorbs 'all', 'none' or a list of predicate IRIs"),
+        ({"absorb": "http://example.org/p"}, "a stream absorbs 'all', 'none', 'latest', a list of predicate IRIs"),
+        ({"absorb": 5}, "a stream absorbs 'all', 'none', 'latest', a list of predicate IRIs"),
         ({"absorb": [5]}, "must be a string, not 5"),
     ],
 )

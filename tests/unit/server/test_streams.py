@@ -43,6 +43,8 @@ def test_streams_are_declared_and_listed():
         assert http.send("PUT", f"{_S}?lateness=3s&absorb=all").status == 409
         assert http.send("PUT", f"/streams/{_IRI}2?idle=5s&absorb=http://e/p").status == 201
         assert json.loads(http.get(f"{_S}2").data)["absorb"] == ["http://e/p"]
+        assert http.send("PUT", f"/streams/{_IRI}9?absorb=latest").status == 201
+        assert json.loads(http.get(f"{_S}9").data)["absorb"] == "latest"
         for wrong in ("/streams/short", f"{_S}3?lateness=late", f"/streams/other?iri={_IRI}", f"{_S}4?idle=0s"):
             assert http.send("PUT", wrong).status == 400
         assert http.send("DELETE", _S).status == 405

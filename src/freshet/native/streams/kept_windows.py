@@ -83,8 +83,8 @@ class KeptWindows:
 
 
 def _timing(state: StreamState, elements: Elements) -> Elements:
-    """What does not enter the stored graph."""
-    if state.absorb is None:
+    """What does not enter the stored graph, or not to stay."""
+    if state.absorb is None or state.latest:
         return elements
     if not state.absorb:
         return Elements(*(column[:0] for column in elements))

@@ -42,7 +42,8 @@ class StreamState:
     """The watermark is the largest time seen less the allowed lateness, or later if `advance` said so. Where it is
     `held` only calls of `advance` count: then elements come in several parts, each as far as it is.
 
-    `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids.
+    `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids. Where
+    it is `latest`, each value takes the place of the others of its subject and predicate.
     `idle_ms` is after how long a silence it goes on with the wall clock, 0 for never; the owner of the clock does that.
     `carries` are all predicates that its elements can have, where that is known.
     `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph;
@@ -54,6 +55,7 @@ class StreamState:
     iri: str
     lateness_ms: int = 0
     absorb: frozenset[int] | None = None
+    latest: bool = False
     watermark_ms: int = BEFORE_ALL_TIME
     elements: int = 0
     late: int = 0

@@ -6,7 +6,7 @@ own times as terms (`TimedStream`), or the answers of a query that reads it (`Co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from freshet.algebra.nodes import Query
@@ -44,6 +44,8 @@ class StreamRouter:
         self._constructed_by: dict[AnyGroup, list[ConstructedStream]] = {}  # those that are read
         self._group_of: dict[str, AnyGroup] = {}  # by the names of constructed streams that are read
         self._stored_readers: set[AnyGroup] = set()
+        self.limits: dict[str, int] = {}  # by streams the times of elements that wait to enter the stored graph
+        self.on_ended: Callable[[], None] = lambda: None  # when streams have ended, and no group has
 
     def state_of(self, stream: str) -> StreamState | None:
         """A stream that queries can read, by its IRI; None where there is none."""
@@ -225,9 +227,33 @@ class StreamRouter:
         for group in self._groups_of.get(stream, ()):
             states = self._states_of.get(group)
             if states is not None:  # else a callback of another report has removed its last query
-                group.advance(_least_watermark(states))
+                least_ms = _least_watermark(states)
+                group.advance(min(least_ms, self._limit(group)) if self.limits else least_ms)
                 for constructed in self._constructed_by.get(group, ()):
                     self._follow(constructed, group.passed_ms)
+
+    def _limit(self, group: AnyGroup) -> int:
+        """Before what time a group stays, as elements of that time wait to enter the stored graph."""
+        return min(
+            (limit_ms for stream, limit_ms in self.limits.items() if stream in group.streams), default=AFTER_ALL_TIME
+        )
+
+    def next_due_ms(self, stream: str) -> int:
+        """The first watermark at which any who wait for a stream are evaluated; those with threads go their own way."""
+        groups = self._groups_of.get(stream, ())
+        return min((each.next_due_ms for each in groups if isinstance(each, QueryGroup)), default=AFTER_ALL_TIME)
+
+    def evaluate_to(self, stream: str, watermark_ms: int) -> None:
+        """Let those who wait for a stream go on, up to a watermark."""
+        for group in self._groups_of.get(stream, ()):
+            states = self._states_of.get(group)
+            if states is not None:
+                group.advance(min(_least_watermark(states), watermark_ms))
+
+    def note_stored(self) -> None:
+        """The stored graph has changed."""
+        for group in self._states_of:
+            group.note_stored()
 
     def _follow(self, constructed: ConstructedStream, watermark_ms: int) -> None:
         """A query has come further: pass on what it has answered."""
@@ -244,6 +270,7 @@ class StreamRouter:
         watermarks: dict[str, int] = {}
         for state in self.streams.values():
             self._end(state, watermarks)
+        self.on_ended()
         for group in self._upstream_first():
             group.finish(watermarks)
             for constructed in self._constructed_by.get(group, ()):

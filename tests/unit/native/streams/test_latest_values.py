@@ -1,0 +1,100 @@
+"""Streams whose elements replace what is stored: which values stand, and since when."""
+
+from __future__ import annotations
+
+import pytest
+from numpy import array
+
+from freshet import InputError, Session
+from freshet.native.streams.latest_values import newest
+from freshet.rdf.elements import Elements
+from freshet.results.live_change import LiveChange
+
+S, T = "http://e/s", "http://e/t"
+PREFIX = "PREFIX : <http://e/> "
+
+
+def line(time_ms: int, subject: str, value: str, predicate: str = "p") -> str:
+    return f'{time_ms}\t<http://e/{subject}> <http://e/{predicate}> "{value}" .\n'
+
+
+def values(session: Session) -> set[str]:
+    rows = session.query("SELECT ?s ?o { ?s <http://e/p> ?o }").bindings()
+    return {f"{row['s'].value[-1]}{row['o'].lexical}" for row in rows}
+
+
+def test_the_newest_value_stands_alone() -> None:
+    session = Session()
+    session.stream(S, absorb="latest")
+    session.update(PREFIX + "INSERT DATA { :a :p '0' . :b :p '0' }")
+    session.push(S, line(1, "a", "1") + line(2, "b", "1") + line(2, "a", "2"))
+    assert values(session) == {"a2", "b1"}
+    session.push(S, line(3, "b", "1") + line(3, "a", "1"))
+    assert values(session) == {"a1", "b1"}
+    session.push(S, line(3, "a", "4"))
+    assert values(session) == {"a4", "b1"}
+
+
+def test_an_older_value_that_comes_later_does_not_replace() -> None:
+    session = Session()
+    session.stream(S, absorb="latest", lateness_ms=1000)
+    session.push(S, line(2000, "a", "2") + line(1500, "a", "1"))
+    assert values(session) == set()
+    session.push(S, line(2500, "a", "3"))
+    assert values(session) == {"a1"}
+    session.advance(S, 2000)
+    assert values(session) == {"a2"}
+    session.finish()
+    assert values(session) == {"a3"}
+
+
+def test_only_some_predicates() -> None:
+    session = Session()
+    session.stream(S, absorb={"latest": ["http://e/p"]})
+    session.push(S, line(1, "a", "1") + line(1, "a", "1", "q") + line(2, "a", "2"))
+    assert len(list(session.query("SELECT * { ?s ?p ?o }").bindings())) == 1
+    assert values(session) == {"a2"}
+
+
+def test_live_queries_are_told_once_it_is_replaced() -> None:
+    session, changes = Session(), list[LiveChange]()
+    session.stream(S, absorb="latest")
+    session.follow(PREFIX + "SELECT ?o { :a :p ?o }", changes.append, name="live")
+    session.push(S, line(1, "a", "1"))
+    session.push(S, line(2, "a", "2"))
+    assert [(len(change.added), len(change.removed)) for change in changes] == [(0, 0), (1, 0), (1, 1)]
+    assert changes[-1].time_ms == 2
+
+
+def test_a_value_waits_for_streams_that_are_read_together() -> None:
+    """An evaluation sees what was there at its time, however far ahead the absorbed stream is."""
+    session = Session()
+    session.stream(S, absorb="latest")
+    session.stream(T)
+    query = session.register(
+        f"{PREFIX} REGISTER RSTREAM :r AS SELECT ?o FROM NAMED WINDOW :w ON :t [RANGE PT1S STEP PT1S] "
+        "WHERE { WINDOW :w { ?x :seen ?y } :a :p ?o }"
+    )
+    session.push(S, "".join(line(500 + 1000 * at, "a", str(at)) for at in range(5)))
+    assert values(session) == set()
+    session.push(T, "".join(f"{700 + 1000 * at}\t<http://e/x> <http://e/seen> <http://e/y> .\n" for at in range(4)))
+    assert values(session) == {"a3"}
+    session.finish()
+    assert [(each.time_ms, [row["o"].lexical for row in each.bindings()]) for each in query.take()] == [
+        (1000, ["0"]),
+        (2000, ["1"]),
+        (3000, ["2"]),
+        (4000, ["3"]),
+    ]
+    assert values(session) == {"a4"}
+
+
+@pytest.mark.parametrize("absorb", ["newest", {"newest": ["http://e/p"]}, {"latest": "http://e/p"}, {"latest": ["p"]}])
+def test_what_is_no_choice(absorb: object) -> None:
+    with pytest.raises(InputError, match="a stream absorbs"):
+        Session().stream(S, absorb=absorb)  # type: ignore[arg-type]
+
+
+def test_the_last_of_each_subject_and_predicate() -> None:
+    elements = Elements(*(array(column) for column in ([1, 2, 3, 3], [7, 7, 8, 7], [5, 6, 5, 5], [1, 2, 3, 4])))
+    assert [column.tolist() for column in newest(elements)] == [[2, 3, 3], [7, 8, 7], [6, 5, 5], [2, 3, 4]]
