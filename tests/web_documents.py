@@ -39,8 +39,9 @@ class WebServer:
                 self.answer(None)
 
             def do_POST(self) -> None:
-                form = self.rfile.read(int(self.headers["Content-Length"])).decode()
-                self.answer(parse_qs(form)["query"][0])
+                text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                is_update = self.headers["Content-Type"] == "application/sparql-update"
+                self.answer(text if is_update else parse_qs(text)["query"][0])
 
             def answer(self, query: str | None) -> None:
                 request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, query)

@@ -159,7 +159,7 @@ def serve(pipeline: Path | None, **options: Any) -> None:
     show_default="rejects, beside the output",
     help="Folder of the records that could not be mapped.",
 )
-@repeated("--service", metavar="HOST[:PORT]", help="Host that sources on the Web may be read from; repeatable.")
+@repeated("--service", metavar="HOST[:PORT]", help="Host that sources and targets may be on; repeatable.")
 def map_(
     mapping: Path,
     output: Path | None,

@@ -58,6 +58,17 @@ class Body(NamedTuple):
     format: str
 
 
+class Sent(NamedTuple):
+    """What is sent, and its media type."""
+
+    body: bytes
+    kind: str
+
+
+def _form(query: str) -> Sent:
+    return Sent(urlencode({"query": query}).encode(), "application/x-www-form-urlencoded")
+
+
 class Downloaded(NamedTuple):
     """What is known of a document: its media type, its encoding, and where the next page of it is."""
 
@@ -119,9 +130,24 @@ class Requests:
                     urljoin(at, following[1]) if following else None,
                 )
 
-            return self._following(url, query or "", "GET" if query is None else "POST", end, read, accept, headers)
+            return self._following(url, None if query is None else _form(query), end, read, accept, headers)
 
         return self._repeated(once)
+
+    def update(self, url: str, text: str, *, again: bool) -> None:
+        """Have an update done; ServiceError where it is not known to be done. `again`: it may be done twice."""
+
+        def read(at: str, response: urllib3.BaseHTTPResponse) -> None:
+            if response.status in _PASSING:
+                raise _PassingError(f"{show_url(at)} answers with status {response.status}")
+            if not 200 <= response.status < 300:
+                raise ServiceError(f"{show_url(at)} answers with status {response.status}")
+
+        sent = Sent(text.encode(), "application/sparql-update")
+        if again:
+            self._repeated(lambda end: self._following(url, sent, end, read, "*/*"))
+            return
+        self._following(url, sent, monotonic() + self.settings.timeout_seconds, read, "*/*")
 
     def _repeated(
         self,
@@ -158,16 +184,15 @@ class Requests:
             kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
             return self._read(at, response, end), kind
 
-        return self._following(url, "", "GET", end, read, accept)
+        return self._following(url, None, end, read, accept)
 
     def _once(self, url: str, query: str, end: float) -> Body:
-        return self._following(url, query, "POST", end, lambda at, response: self._body(at, response, end))
+        return self._following(url, _form(query), end, lambda at, response: self._body(at, response, end))
 
     def _following(
         self,
         url: str,
-        query: str,
-        method: str,
+        sent: Sent | None,
         end: float,
         read: Callable[[str, urllib3.BaseHTTPResponse], T],
         accept: str = ACCEPT,
@@ -177,30 +202,29 @@ class Requests:
         at = url
         for _ in range(_MOST_REDIRECTS + 1):
             own = headers if split(at).netloc == split(url).netloc else _NO_HEADERS
-            response = self._response(at, query, method, end, accept, own)
+            response = self._response(at, sent, end, accept, own)
             try:
                 if response.status not in _REDIRECTS:
                     return read(at, response)
-                at, method = self._redirected(at, response), "GET" if response.status == 303 else method
+                at, sent = self._redirected(at, response), None if response.status == 303 else sent
             finally:
                 response.close()  # what is left of a body is not waited for
         raise ServiceError(f"{show_url(url)} redirects too often")
 
     def _response(
-        self, url: str, query: str, method: str, end: float, accept: str, own: Mapping[str, str]
+        self, url: str, sent: Sent | None, end: float, accept: str, own: Mapping[str, str]
     ) -> urllib3.BaseHTTPResponse:
         headers = {"Accept": accept, "Accept-Encoding": "identity", "User-Agent": "freshet", **own}
         if (credentials := authorization(url, self.settings, os.environ)) is not None:
             headers["Authorization"] = credentials
-        body, left = None, _left(url, end)
-        if method == "POST":
-            headers["Content-Type"] = "application/x-www-form-urlencoded"
-            body = urlencode({"query": query})
+        left = _left(url, end)
+        if sent is not None:
+            headers["Content-Type"] = sent.kind
         try:
             return self.pool.request(
-                method,
+                "GET" if sent is None else "POST",
                 url,
-                body=body,
+                body=None if sent is None else sent.body,
                 headers=headers,
                 redirect=False,
                 retries=False,

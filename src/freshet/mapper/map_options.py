@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from freshet.mapper.output_files import FORMATS, WITH_GRAPHS
+from freshet.mapper.output_files import FORMATS, WITH_GRAPHS, Send
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import Iri
-from freshet.rml.fetching import with_fetched
+from freshet.rml.fetching import Fetch, with_fetched
 from freshet.rml.functions import FUNCTIONS
 from freshet.rml.mapping_slices import JoinSlice, MappingSlice, slice_mapping
 from freshet.rml.model import Expression, Target, Template, TermMap, TermType
@@ -27,7 +27,8 @@ from freshet.rml.views import base_sources
 class MapOptions:
     """How a mapping is run. Without an output it goes to standard output. `database` has the tables of R2RML.
 
-    `fetch` makes a file of a source on the Web.
+    `fetch` makes a file of a source on the Web. `send` has the statements of files inserted at an endpoint; without
+    files it raises an error where the endpoint may not be asked.
     """
 
     output: Path | None = None
@@ -37,7 +38,8 @@ class MapOptions:
     functions: Path | None = None
     distinct: bool = False
     database: str | None = None
-    fetch: Callable[[FileSource], FileSource] | None = None
+    fetch: Fetch | None = None
+    send: Send | None = None
 
 
 class MapSummary(NamedTuple):
@@ -70,12 +72,23 @@ def load_mapping(mapping_file: Path, options: MapOptions, users: Mapping[str, Us
             )
     if options.fetch is not None:
         mapping = with_fetched(mapping, options.fetch)
+    _check_endpoints(mapping, options)
     for mapping_slice in slice_mapping(mapping):
         for statement in mapping_slice.parts:
             for name in {target.format for target in statement.targets} or {options.format}:
                 if statement.graph is not None and name not in WITH_GRAPHS:
                     raise InputError(f"the mapping makes named graphs, which {name} cannot hold", file=mapping.file)
     return mapping
+
+
+def _check_endpoints(mapping: RmlMapping, options: MapOptions) -> None:
+    """Raise an error where a target is an endpoint that may not be asked."""
+    statements = (statement for each in slice_mapping(mapping) for statement in each.parts)
+    endpoints = {target.path for statement in statements for target in statement.targets if target.endpoint}
+    for endpoint in sorted(endpoints):
+        if options.send is None:
+            raise UnsupportedError(f"the endpoint {endpoint} as a target here", file=mapping.file)
+        options.send(endpoint, [])
 
 
 def with_uncounted_sources(slices: list[MappingSlice | JoinSlice]) -> list[MappingSlice | JoinSlice]:

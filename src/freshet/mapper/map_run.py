@@ -101,7 +101,7 @@ class _Run:
                 if options.distinct:
                     _keep_each_once(file)
                 out = target or (options.output and Target(str(options.output), options.format))
-                write_output([file], out or None, options.format)
+                write_output([file], out or None, options.format, options.send)
         return MapSummary(seen, rejected, options.rejects, tuple(unjoined), tuple(crossed))
 
     def _write_slice(self, mapping_slice: MappingSlice | JoinSlice, outputs: _Outputs) -> tuple[int, int]:

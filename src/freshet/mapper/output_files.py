@@ -1,4 +1,4 @@
-"""Output of bounded runs: what was written in parts becomes one file, in a format, packed and encoded."""
+"""Output of bounded runs: what was written in parts becomes one file, in a format, packed and encoded, or is sent."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
+import orjson
 import pyoxigraph as ox
 
+from freshet.rdf.errors import UnsupportedError
 from freshet.rml.model import Target
 
 FORMATS = {
@@ -29,12 +31,20 @@ FORMATS = {
     "n3": ox.RdfFormat.N3,
     "jsonld": ox.RdfFormat.JSON_LD,
     "rdfxml": ox.RdfFormat.RDF_XML,
+    "rdfjson": None,
 }
+_LINES = ("nq", "nt")
+Send = Callable[[str, list[Path]], None]
+_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 WITH_GRAPHS = frozenset({"nq", "trig", "jsonld"})
 
 
-def write_output(parts: list[Path], target: Target | None, format_name: str) -> None:
-    """Put the lines of some files together: in a file, or on standard output where there is none."""
+def write_output(parts: list[Path], target: Target | None, format_name: str, send: Send | None = None) -> None:
+    """Put the lines of some files together: in a file, at an endpoint, or on standard output without a target."""
+    if target is not None and target.endpoint:
+        assert send is not None
+        send(target.path, parts)
+        return
     if target is None:
         _write(parts, sys.stdout.buffer, format_name)
         sys.stdout.buffer.flush()
@@ -58,14 +68,45 @@ def concatenate(parts: Iterable[Path], out: IO[bytes]) -> None:
 
 def _write(parts: list[Path], out: IO[bytes], format_name: str) -> None:
     rdf_format = FORMATS[format_name]
-    if rdf_format is None:
+    if format_name in _LINES:
         concatenate(parts, out)
         return
     quads = (quad for part in parts for quad in ox.parse(path=str(part), format=ox.RdfFormat.N_QUADS, lenient=True))
-    if format_name in WITH_GRAPHS:
+    if rdf_format is None:
+        out.write(rdf_json(quad.triple for quad in quads))
+    elif format_name in WITH_GRAPHS:
         ox.serialize(quads, cast(BinaryIO, out), format=rdf_format)
     else:
         ox.serialize((quad.triple for quad in quads), cast(BinaryIO, out), format=rdf_format)
+
+
+def rdf_json(triples: Iterable[ox.Triple]) -> bytes:
+    """Triples in RDF/JSON: subjects with their predicates, and these with their objects, all in memory."""
+    subjects: dict[str, dict[str, list[dict[str, str]]]] = {}
+    for triple in triples:
+        values = subjects.setdefault(_json_name(triple.subject), {}).setdefault(triple.predicate.value, [])
+        if (value := _json_value(triple.object)) not in values:
+            values.append(value)
+    return orjson.dumps(subjects, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _json_name(term: object) -> str:
+    if isinstance(term, ox.NamedNode):
+        return term.value
+    if isinstance(term, ox.BlankNode):
+        return f"_:{term.value}"
+    raise UnsupportedError("triple terms in RDF/JSON")
+
+
+def _json_value(term: object) -> dict[str, str]:
+    if not isinstance(term, ox.Literal):
+        return {"type": "uri" if isinstance(term, ox.NamedNode) else "bnode", "value": _json_name(term)}
+    value = {"type": "literal", "value": term.value}
+    if term.language is not None:
+        value["lang"] = term.language
+    elif term.datatype.value != _XSD_STRING:
+        value["datatype"] = term.datatype.value
+    return value
 
 
 def _write_encoded(parts: list[Path], out: IO[bytes], target: Target) -> None:

@@ -146,12 +146,16 @@ class PredicateObjectMap:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file that output goes to instead of the usual; `format` as the command line names it (nq, nt, ttl, ...)."""
+    """A file that output goes to instead of the usual; `format` as the command line names it (nq, nt, ttl, ...).
+
+    Of an `endpoint` the path is the address to which updates are sent.
+    """
 
     path: str
     format: str
     compression: str = "none"
     encoding: str = "UTF-8"
+    endpoint: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
-"""Logical targets as mappings describe them: files with a format, an encoding and a compression."""
+"""Logical targets as mappings describe them: files with a format, an encoding and a compression, and endpoints."""
 
 from __future__ import annotations
 
 from freshet.rml.mapping_graph import MappingGraph, Value
 from freshet.rml.model import Target
 from freshet.rml.reader_sources import compression_of, file_path
+from freshet.rml.reader_web import SCHEMES
 from freshet.rml.sources import Compression
 from freshet.rml.vocabulary import short
 
@@ -16,6 +17,7 @@ _FORMATS = {
     "N3": "n3",
     "JSON-LD": "jsonld",
     "RDF_XML": "rdfxml",
+    "RDF_JSON": "rdfjson",
 }
 _IN_LOGICAL_TARGET = {"target", "serialization", "compression", "encoding", "ldes"}
 
@@ -28,6 +30,10 @@ def read_target(graph: MappingGraph, node: Value) -> Target:
     format_name = "N-Quads" if serialization is None else short(serialization.value).removeprefix("formats:")
     if format_name not in _FORMATS:
         raise graph.refusal(f"the serialization {format_name} of a target")
+    if (endpoint := graph.optional(target, "sd:endpoint")) is not None:
+        if not endpoint.value.startswith(SCHEMES):
+            raise graph.wrong(f"has an endpoint that is no http address: {endpoint.value}")
+        return Target(endpoint.value, "nq", endpoint=True)
     compression = graph.get(node, "compression") + graph.get(target, "compression")
     encoding = graph.get(node, "encoding") + graph.get(target, "encoding")
     return Target(
@@ -45,5 +51,5 @@ def _path(graph: MappingGraph, target: Value) -> str:
     place = graph.optional(target, "void:dataDump", "dcat:downloadURL", "dcat:accessURL")
     if place is None:
         kinds = ", ".join(sorted(graph.types(target))) or "without a type"
-        raise graph.refusal(f"a target that is no file ({kinds})")
+        raise graph.refusal(f"a target that is no file and no endpoint ({kinds})")
     return str(file_path(graph, place.value, None))

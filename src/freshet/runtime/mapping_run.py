@@ -9,6 +9,7 @@ from pathlib import Path
 
 from freshet.federation.downloads import Downloads
 from freshet.federation.settings import ServiceSettings
+from freshet.federation.uploads import Uploads
 from freshet.mapper.map_options import MapOptions, MapSummary
 from freshet.mapper.placement import SPARK, place_mapping
 
@@ -19,10 +20,11 @@ _SECONDS = 3600.0
 def run_mapping(
     mapping: Path, options: MapOptions, on: str, hosts: Sequence[str] = (), say: Callable[[str], None] = print
 ) -> MapSummary:
-    """Run a mapping; `hosts` are those that may be asked for its sources. `say` is called with where it runs."""
+    """Run a mapping; `hosts` are those that its sources and targets may be on. `say` is called with where it runs."""
     settings = ServiceSettings(tuple(hosts), most_bytes=_MOST_BYTES, timeout_seconds=_SECONDS)
     with tempfile.TemporaryDirectory(prefix="freshet-sources-") as folder:
-        options = replace(options, fetch=Downloads(settings, Path(folder)).fetch)
+        downloads, uploads = Downloads(settings, Path(folder)), Uploads(settings)
+        options = replace(options, fetch=downloads.fetch, send=uploads.send)
         place = place_mapping(mapping, options, on)
         say(place.reason)
         if place.on == SPARK:

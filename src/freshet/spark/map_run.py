@@ -104,7 +104,7 @@ class _Run:
                     folders = [self._each_once(folders, Path(folder) / f"distinct-{number}")]
                 out = target or (options.output and Target(str(options.output), options.format))
                 parts = [part for each in folders for part in part_files(each)]
-                write_output(parts, out or None, options.format)
+                write_output(parts, out or None, options.format, options.send)
         return MapSummary(seen, rejected, options.rejects, tuple(unjoined), tuple(crossed))
 
     def _write_slice(self, mapping_slice: MappingSlice | JoinSlice, folder: Path) -> _Counts:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+from dataclasses import replace
 
 import pyoxigraph as ox
 import pytest
@@ -11,6 +13,7 @@ from command_line import CommandLine
 from freshet.federation.downloads import Downloads
 from freshet.federation.errors import RefusedError
 from freshet.federation.settings import ServiceSettings
+from freshet.federation.uploads import Uploads
 from freshet.mapper.map_options import MapOptions
 from freshet.mapper.map_run import run_map_here
 from freshet.rdf.errors import InputError, UnsupportedError
@@ -164,3 +167,49 @@ def test_the_command_line(web, tmp_path, cli: CommandLine):
     done = cli("map", "-m", tmp_path / "m.ttl", "-o", tmp_path / "out.nq", "--service", web.host)
     assert done.status == 0
     assert sorted((tmp_path / "out.nq").read_text(encoding="utf-8").splitlines()) == EXPECTED
+
+
+TARGETS = (
+    HEAD
+    + """
+<#P> rml:logicalSource [ rml:source "people.csv" ; rml:referenceFormulation rml:CSV ] ;
+  rml:subjectMap [ rml:template "http://example.org/{id}" ; rml:logicalTarget <#E> ] ;
+  rml:predicateObjectMap [ rml:predicate ex:name ; rml:objectMap [ rml:reference "name" ; rml:logicalTarget <#J> ] ] .
+<#E> a rml:LogicalTarget ; rml:target [ a rml:Target, sd:Service ; sd:endpoint <HERE/update> ;
+    sd:supportedLanguage sd:SPARQL11Update ] ; rml:serialization formats:N-Triples .
+<#J> rml:target [ rml:path "out.rj" ] ; rml:serialization formats:RDF_JSON .
+"""
+)
+
+
+@pytest.mark.parametrize("target", ["process", pytest.param("spark", marks=pytest.mark.spark)])
+def test_an_endpoint_and_rdf_json_as_targets(web, tmp_path, target, request, monkeypatch):
+    store = ox.Store()
+
+    def update(asked):
+        store.update(asked.query)
+        return Document(b"", {}, 204)
+
+    web.documents["/update"] = update
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_bytes(CSV)
+    (tmp_path / "m.ttl").write_text(TARGETS.replace("HERE", web.url), encoding="utf-8")
+    options = MapOptions(tmp_path / "out.nq", rejects=tmp_path / "rejects")
+    if target == "process":
+        with pytest.raises(UnsupportedError, match="as a target here"):
+            run_map_here(tmp_path / "m.ttl", options)
+        with pytest.raises(RefusedError):
+            run_map_here(tmp_path / "m.ttl", replace(options, send=Uploads(ServiceSettings()).send))
+        assert not (tmp_path / "out.nq").exists()
+    options = replace(options, send=Uploads(ServiceSettings((web.host,))).send)
+    if target == "process":
+        run_map_here(tmp_path / "m.ttl", options)
+    else:
+        from freshet.spark.map_run import run_map
+
+        run_map(request.getfixturevalue("spark"), tmp_path / "m.ttl", options)
+    assert sorted(f"{quad.triple} ." for quad in store) == EXPECTED
+    assert json.loads((tmp_path / "out.rj").read_text(encoding="utf-8")) == {
+        f"http://example.org/{number}": {"http://example.org/name": [{"type": "literal", "value": name}]}
+        for number, name in ((1, "Zoë"), (2, "Ann"))
+    }
