@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from event_server import EventServer
-from freshet.rml.sources import EventSource, KafkaSource, MqttSource, SocketSource
+from freshet.rml.sources import EventSource, KafkaSource, MqttSource, SocketSource, WebSocketSource
 from freshet.spark.live.connector import add_connector
 from freshet.spark.live.documents import NOT_TEXT
 from freshet.spark.live.open import Reading, open_documents
@@ -14,6 +14,7 @@ from freshet.spark.live.spooled import status
 from freshet.spark.running import RunningStream
 from live_servers import LineServer, Mosquitto
 from waiting import wait_until
+from web_socket_server import WebSocketServer
 
 
 class Taken:
@@ -95,6 +96,21 @@ def test_tcp(spark, tmp_path):
     server.stop()
     assert taken.lines == [*numbered(0, 5), '{"cut of']
     assert taken.rows[5].file == f"tcp:127.0.0.1:{server.port}/5"
+
+
+def test_web_sockets(spark, tmp_path):
+    server = WebSocketServer(subscribe=True)
+    server.messages += numbered(0, 3)
+    source, taken = WebSocketSource(server.url, ("all",), (("Authorization", "Bearer x"),)), Taken()
+    with taken.by(spark, source, tmp_path):
+        taken.wait(3)
+    server.messages += numbered(3, 5)
+    with taken.by(spark, source, tmp_path):
+        taken.wait(5)
+    server.stop()
+    assert taken.lines == numbered(0, 5)
+    assert taken.rows[4].file == f"ws:{server.url}/4"
+    assert (server.received, server.headers) == (["all"] * 2, ["Bearer x"] * 2)
 
 
 def test_server_sent_events(spark, tmp_path):

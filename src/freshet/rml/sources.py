@@ -133,6 +133,16 @@ class EventSource:
 
 
 @dataclass(frozen=True, slots=True)
+class WebSocketSource:
+    """A WebSocket server; each message is a document. The messages of `send` go to the server after connecting."""
+
+    url: str
+    send: tuple[str, ...] = ()
+    headers: tuple[tuple[str, str], ...] = ()
+    protocols: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FolderSource:
     """A folder whose new files are read as they appear; each line is a document."""
 
@@ -154,7 +164,7 @@ class DerivedSource:
     name: str
 
 
-StreamSource = KafkaSource | SocketSource | MqttSource | EventSource | FolderSource | UnreadStream
+StreamSource = KafkaSource | SocketSource | MqttSource | EventSource | WebSocketSource | FolderSource | UnreadStream
 Source = FileSource | DatabaseSource | StreamSource | DerivedSource
 
 
@@ -165,7 +175,7 @@ def source_name(source: Source) -> str:
             return topic
         case SocketSource(host, port):
             return f"{host}:{port}"
-        case EventSource(url):
+        case EventSource(url) | WebSocketSource(url):
             return url
         case FolderSource(folder, pattern):
             return pattern or folder.name

@@ -10,7 +10,15 @@ import pyoxigraph as ox
 
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import RDF_TYPE
-from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource, StreamSource, UnreadStream
+from freshet.rml.sources import (
+    FolderSource,
+    KafkaSource,
+    MqttSource,
+    SocketSource,
+    StreamSource,
+    UnreadStream,
+    WebSocketSource,
+)
 
 Value = ox.NamedNode | ox.BlankNode | ox.Literal
 Graph = Mapping[Value, Mapping[str, Sequence[Value]]]
@@ -65,6 +73,8 @@ def _by_address(address: str, form: _Description) -> StreamSource | None:
     except ValueError:
         raise form.wrong(f"has a target that is no address: {address}") from None
     topic = unquote(parts.path.lstrip("/"))
+    if scheme in ("ws", "wss") and host:
+        return WebSocketSource(address)
     if scheme not in ("kafka", "mqtt", "tcp"):
         return UnreadStream(address)
     if not host or (scheme == "tcp" and not port) or (scheme != "tcp" and not topic):

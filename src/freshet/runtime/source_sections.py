@@ -1,18 +1,27 @@
-"""Where a stream comes from, as the pipeline file says it: a folder, Kafka, MQTT, server-sent events, a TCP server."""
+"""Where a stream comes from, as the pipeline file says it: a folder, Kafka, MQTT, events, WebSocket and TCP servers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
+import orjson
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from freshet.rml.sources import EventSource, FolderSource, KafkaSource, MqttSource, SocketSource, StreamSource
+from freshet.rml.sources import (
+    EventSource,
+    FolderSource,
+    KafkaSource,
+    MqttSource,
+    SocketSource,
+    StreamSource,
+    WebSocketSource,
+)
 from freshet.runtime.section import FilePath, Section, as_text, one_or_more
 
 TIMED = "timed-ntriples"
-PLACES = ("folder", "kafka", "mqtt", "sse", "socket")
+PLACES = ("folder", "kafka", "mqtt", "sse", "websocket", "socket")
 
 
 def _port(number: int) -> int:
@@ -51,10 +60,10 @@ class MqttSection(Section):
     tls: bool = False
 
 
-def _address(text: str) -> str:
+def _address(text: str, schemes: tuple[str, str] = ("http", "https")) -> str:
     parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError(f"'{text}' is not an address that begins with http:// or https://")
+    if parts.scheme not in schemes or not parts.hostname:
+        raise ValueError(f"'{text}' is not an address that begins with {schemes[0]}:// or {schemes[1]}://")
     try:
         is_port = parts.port != 0
     except ValueError:  # letters, or more than 16 bits
@@ -70,6 +79,24 @@ class SseSection(Section):
     url: Annotated[str, AfterValidator(_address)]
     event: str | None = None
     headers: dict[str, Annotated[str, BeforeValidator(as_text)]] = Field(default_factory=dict)
+
+
+def _message(value: Any) -> str:
+    """A message as it is sent: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+class WebSocketSection(Section):
+    """A WebSocket server. `send` are messages to send first, by which servers are subscribed to: texts, or sections,
+    which are sent as JSON. `headers` and `protocols` (subprotocols) go with the request."""
+
+    url: Annotated[str, AfterValidator(lambda text: _address(text, ("ws", "wss")))]
+    send: Annotated[
+        tuple[Annotated[str, BeforeValidator(_message)], ...],
+        BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+    ] = ()
+    headers: dict[str, Annotated[str, BeforeValidator(as_text)]] = Field(default_factory=dict)
+    protocols: Annotated[tuple[str, ...], BeforeValidator(one_or_more)] = ()
 
 
 class SocketSection(Section):
@@ -91,7 +118,7 @@ class EventTime(Section):
 
 
 class SourceSection(Section):
-    """One of a folder, a Kafka topic, an MQTT topic, server-sent events and a TCP server, and how it is read.
+    """One of a folder, a Kafka topic, an MQTT topic, server-sent events, WebSocket and TCP servers, and how it is read.
 
     A folder's files are read oldest first, each once: `pattern` picks files by name, and `whole_files` says that each
     is one document. `files_per_batch` and `records_per_batch` (200,000 by default) bound what one micro-batch takes.
@@ -101,6 +128,7 @@ class SourceSection(Section):
     kafka: KafkaSection | None = None
     mqtt: MqttSection | None = None
     sse: SseSection | None = None
+    websocket: WebSocketSection | None = None
     socket: SocketSection | None = None
     format: Literal["json", "csv", "xml", "timed-ntriples"] | None = None
     pattern: str | None = None
@@ -121,6 +149,9 @@ class SourceSection(Section):
             return MqttSource(**self.mqtt.model_dump())
         if self.sse is not None:
             return EventSource(self.sse.url, self.sse.event, tuple(sorted(self.sse.headers.items())))
+        if self.websocket is not None:
+            given = self.websocket
+            return WebSocketSource(given.url, given.send, tuple(sorted(given.headers.items())), given.protocols)
         assert self.socket is not None
         delimiter = self.socket.delimiter or ("\n\n" if formulation == "CSV" else "\n")
         return SocketSource(self.socket.host, self.socket.port, delimiter)
@@ -155,6 +186,7 @@ SECTIONS: dict[tuple[str, ...], type[Section]] = {
     ("kafka",): KafkaSection,
     ("mqtt",): MqttSection,
     ("sse",): SseSection,
+    ("websocket",): WebSocketSection,
     ("socket",): SocketSection,
     ("time",): EventTime,
 }

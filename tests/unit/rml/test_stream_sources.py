@@ -5,7 +5,7 @@ import pytest
 
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import RDF_TYPE
-from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource, UnreadStream
+from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource, UnreadStream, WebSocketSource
 from freshet.rml.stream_sources import read_stream_source
 from shared_data import shared
 
@@ -65,7 +65,8 @@ def test_things_by_their_address():
     assert thing('hctl:hasTarget "mqtt://h:1/a/%2B"') == MqttSource("h", "a/+", 1)
     options = '([ mqv:optionName "dup" ] [ mqv:optionName "qos" ; mqv:optionValue "0" ])'
     assert thing(f'hctl:hasTarget "mqtt://h/a" ; mqv:options {options}') == MqttSource("h", "a", 1883, 0)
-    assert thing('hctl:hasTarget "ws://h:9001"') == UnreadStream("ws://h:9001")
+    assert thing('hctl:hasTarget "ws://h:9001"') == WebSocketSource("ws://h:9001")
+    assert thing('hctl:hasTarget "amqp://h:9001"') == UnreadStream("amqp://h:9001")
     assert thing('hctl:hasTarget "http://h/file.json"') is None
 
 

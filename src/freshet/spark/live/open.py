@@ -11,13 +11,22 @@ import orjson
 from pyspark.sql import DataFrame, SparkSession
 
 from freshet.rdf.errors import UnsupportedError
-from freshet.rml.sources import EventSource, FolderSource, KafkaSource, MqttSource, SocketSource, StreamSource
+from freshet.rml.sources import (
+    EventSource,
+    FolderSource,
+    KafkaSource,
+    MqttSource,
+    SocketSource,
+    StreamSource,
+    WebSocketSource,
+)
 from freshet.spark import records
 from freshet.spark.live.kafka import kafka_documents
 from freshet.spark.live.mqtt import MqttDataSource, client_name
 from freshet.spark.live.spooled import MOST_RECORDS, SPOOL, SpooledSource
 from freshet.spark.live.sse import SseSource
 from freshet.spark.live.tcp import TcpSource
+from freshet.spark.live.ws import WsSource
 
 
 class Reading(NamedTuple):
@@ -64,6 +73,14 @@ def _events(source: EventSource, reading: Reading) -> DataFrame:
     if source.event is not None:
         options["event"] = source.event
     return _open_spool(SseSource, options, reading)
+
+
+@open_documents.register
+def _messages(source: WebSocketSource, reading: Reading) -> DataFrame:
+    options = {"url": source.url}
+    for key, value in (("send", source.send), ("headers", dict(source.headers)), ("protocols", source.protocols)):
+        options[key] = orjson.dumps(value).decode()
+    return _open_spool(WsSource, options, reading)
 
 
 @open_documents.register

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from pathlib import Path
 
-from freshet.rml.sources import EventSource, KafkaSource, MqttSource, SocketSource, StreamSource
+from freshet.rml.sources import EventSource, KafkaSource, MqttSource, SocketSource, StreamSource, WebSocketSource
 from freshet.spark.live.kafka import check_brokers
 from freshet.spark.live.spooled import status
 
@@ -25,6 +25,6 @@ def _kafka(source: KafkaSource, spool: Path) -> str:
     return ""
 
 
-@trouble_of.register(MqttSource | SocketSource | EventSource)
-def _spool_trouble(source: MqttSource | SocketSource | EventSource, spool: Path) -> str:
+@trouble_of.register(MqttSource | SocketSource | EventSource | WebSocketSource)
+def _spool_trouble(source: MqttSource | SocketSource | EventSource | WebSocketSource, spool: Path) -> str:
     return status(spool)
