@@ -143,6 +143,20 @@ class WebSocketSource:
 
 
 @dataclass(frozen=True, slots=True)
+class LdesSource:
+    """A linked data event stream, from one of its pages on; each member is a document of timed N-Triples.
+
+    `time_path` is the predicate with the times, where the stream does not say it; `every_ms` is how often a page is
+    asked for that may change and does not say when.
+    """
+
+    url: str
+    time_path: str | None = None
+    every_ms: int = 10_000
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FolderSource:
     """A folder whose new files are read as they appear; each line is a document."""
 
@@ -164,7 +178,9 @@ class DerivedSource:
     name: str
 
 
-StreamSource = KafkaSource | SocketSource | MqttSource | EventSource | WebSocketSource | FolderSource | UnreadStream
+StreamSource = (
+    KafkaSource | SocketSource | MqttSource | EventSource | WebSocketSource | LdesSource | FolderSource | UnreadStream
+)
 Source = FileSource | DatabaseSource | StreamSource | DerivedSource
 
 
@@ -175,7 +191,7 @@ def source_name(source: Source) -> str:
             return topic
         case SocketSource(host, port):
             return f"{host}:{port}"
-        case EventSource(url) | WebSocketSource(url):
+        case EventSource(url) | WebSocketSource(url) | LdesSource(url):
             return url
         case FolderSource(folder, pattern):
             return pattern or folder.name

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.yaml_positions import Document, KeyPath
-from freshet.runtime.pipeline_model import FileSinkSection, Pipeline, QuerySection, Stream
+from freshet.runtime.pipeline_model import FileSinkSection, LdesSinkSection, Pipeline, QuerySection, Stream
 from freshet.runtime.source_sections import TIMED, SourceSection, time_problems
 from freshet.runtime.text_file import show_path
 
@@ -121,6 +121,8 @@ def _outputs(
         for number, sink in enumerate(query.sinks):
             if isinstance(sink, FileSinkSection):
                 yield ("queries", name, "sinks", number, "files"), sink.folder, f"the query '{name}'"
+            if isinstance(sink, LdesSinkSection):
+                yield ("queries", name, "sinks", number, "ldes"), sink.ldes.folder, f"the query '{name}'"
 
 
 def _checkpoint_place(document: Document) -> KeyPath:

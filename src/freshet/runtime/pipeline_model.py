@@ -63,7 +63,9 @@ def _sink(value: object) -> object:
     if value == "console":
         return {"console": True}
     if isinstance(value, str):
-        raise ValueError(f"unknown sink '{value}'; write console, {{files: FOLDER}} or {{kafka: ...}}")
+        raise ValueError(
+            f"unknown sink '{value}'; write console, {{files: FOLDER}}, {{kafka: ...}} or {{ldes: FOLDER}}"
+        )
     return value
 
 
@@ -159,17 +161,33 @@ class KafkaSinkSection(Section):
     kafka: KafkaTopic
 
 
+class LdesFolder(Section):
+    """A folder of pages with at most so many members each."""
+
+    folder: FilePath
+    members: int = Field(default=1_000, gt=0)
+
+
+class LdesSinkSection(Section):
+    """Reports as a linked data event stream, in a folder that a web server serves; the folder may stand alone."""
+
+    ldes: Annotated[LdesFolder, BeforeValidator(lambda value: {"folder": value} if isinstance(value, str) else value)]
+
+
 def _sink_kind(value: object) -> str:
     if isinstance(value, ConsoleSinkSection) or (isinstance(value, dict) and value.get("console") is True):
         return "<console>"
-    is_kafka = isinstance(value, KafkaSinkSection) or (isinstance(value, dict) and "kafka" in value)
-    return "<kafka>" if is_kafka else "<files>"
+    for kind, section in (("kafka", KafkaSinkSection), ("ldes", LdesSinkSection)):
+        if isinstance(value, section) or (isinstance(value, dict) and kind in value):
+            return f"<{kind}>"
+    return "<files>"
 
 
 Sink = Annotated[
     Annotated[ConsoleSinkSection, Tag("<console>")]
     | Annotated[FileSinkSection, Tag("<files>")]
-    | Annotated[KafkaSinkSection, Tag("<kafka>")],
+    | Annotated[KafkaSinkSection, Tag("<kafka>")]
+    | Annotated[LdesSinkSection, Tag("<ldes>")],
     Discriminator(_sink_kind),
     BeforeValidator(_sink),
 ]
@@ -242,6 +260,7 @@ SECTIONS: dict[tuple[str, ...], type[Section]] = {
     ("queries", "*"): QuerySection,
     ("queries", "*", "sinks", "*"): FileSinkSection,
     ("queries", "*", "sinks", "*", "kafka"): KafkaTopic,
+    ("queries", "*", "sinks", "*", "ldes"): LdesFolder,
     ("checkpoint",): CheckpointSection,
     ("services",): Services,
     ("spark",): SparkSettings,

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from freshet.algebra.nodes import Query
+from freshet.algebra.nodes import Query, QueryForm
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.terms import Iri
 from freshet.rdf.yaml_positions import Document, KeyPath
 from freshet.runtime.form_problems import did_you_mean
-from freshet.runtime.pipeline_model import QuerySection, Stream
+from freshet.runtime.pipeline_model import LdesSinkSection, QuerySection, Stream
 from freshet.runtime.query_order import CycleError, constructed_names, free_name, registration_order
 from freshet.runtime.text_file import read_text, show_path
 
@@ -81,6 +81,10 @@ def check_queries(
         checked.queries[key] = query.model_copy(update={"text": source.text, "name": name})
         names[name] = key
         read[name] = (source, parsed)
+        for number, sink in enumerate(query.sinks):
+            if isinstance(sink, LdesSinkSection) and parsed.form not in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE):
+                message = f"the query '{key}' reports solutions: an event stream takes CONSTRUCT, DESCRIBE"
+                checked.problems.append(document.key_error(("queries", key, "sinks", number, "ldes"), message))
         if not parsed.windows:
             message = f"the query '{key}' is not continuous: it has no FROM NAMED WINDOW"
             checked.problems.append(document.value_error(source.path, message))

@@ -102,6 +102,19 @@ class ReportOutput:
             return csv_rows(table, self._dictionary)
 
 
+def date_time_text(time_ms: int) -> str:
+    """A time as xsd:dateTime writes it.
+
+    >>> date_time_text(1500)
+    '1970-01-01T00:00:01.500Z'
+    """
+    try:
+        at = (_EPOCH + timedelta(milliseconds=time_ms)).isoformat(timespec="milliseconds")
+    except OverflowError:
+        raise InputError(f"the time {time_ms} ms has no xsd:dateTime that RDF readers know") from None
+    return at.replace("+00:00", "Z")
+
+
 def _trig(batch: AnswerBatch) -> bytes:
     """Named graphs: one for each report, and those that it names; and their times, in the default graph."""
     return b"".join(map(_graph, batch.reports()))
@@ -114,11 +127,7 @@ def _graph(report: Report) -> bytes:
     assert report.moment is not None
     instant = ":instant" if report.moment & 1 else ""  # a query may report at a close of the same time
     name = f"<urn:freshet:report:{quote(report.query, safe=':')}:{report.time_ms}{instant}>"
-    try:
-        at = (_EPOCH + timedelta(milliseconds=report.time_ms)).isoformat(timespec="milliseconds")
-    except OverflowError:
-        raise InputError(f"the time {report.time_ms} ms has no xsd:dateTime that RDF readers know") from None
-    tail = f' <{_GENERATED}> "{at.replace("+00:00", "Z")}"^^<{XSD}dateTime> .\n'.encode()
+    tail = f' <{_GENERATED}> "{date_time_text(report.time_ms)}"^^<{XSD}dateTime> .\n'.encode()
     rows, names = graph.shown.rows, np.zeros(len(graph.subjects), np.int64) if graph.graphs is None else graph.graphs
     written = []
     for each in np.unique(names).tolist():  # first what the query gives no name, in a graph of the report's own

@@ -25,11 +25,13 @@ from freshet.runtime.ingest import Ingest, shown_rows
 from freshet.runtime.intake import StreamIntake
 from freshet.runtime.join_notes import JoinNotes
 from freshet.runtime.kafka_sink import KafkaSink
+from freshet.runtime.ldes_sink import LdesSink
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_model import (
     FileSinkSection,
     KafkaSinkSection,
     LatestSection,
+    LdesSinkSection,
     Pipeline,
     QuerySection,
     Stream,
@@ -358,6 +360,8 @@ class PipelineRun:
         for sink in query.sinks:
             if isinstance(sink, FileSinkSection):
                 made.append(FileSink(sink.folder, resume=resume))
+            elif isinstance(sink, LdesSinkSection):
+                made.append(LdesSink(sink.ldes.folder, resume=resume, per_page=sink.ldes.members))
             elif isinstance(sink, KafkaSinkSection):
                 topic = TopicToWrite(",".join(sink.kafka.brokers), sink.kafka.topic, tuple(sink.kafka.options.items()))
                 to_topic = KafkaSink(topic, name, run=self._run_id, resume=resume)

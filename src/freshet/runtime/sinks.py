@@ -32,6 +32,25 @@ class Sink(Protocol):
     def close(self) -> None: ...
 
 
+class DeliveredBefore:
+    """Which reports a sink has from before a restart, as they come again in order.
+
+    A query can report twice at one time, at a close and at an instant; so those of the last time are counted.
+    """
+
+    def __init__(self, last_ms: int | None = None, at_last: int = 0) -> None:
+        self._last_ms, self._at_last = last_ms, at_last
+
+    def count(self, batch: AnswerBatch) -> int:
+        """How many reports at the start of a batch are there already."""
+        if self._last_ms is None or batch.times[0] > self._last_ms:
+            return 0
+        earlier, until = (int(count) for count in np.searchsorted(batch.times, [self._last_ms, self._last_ms + 1]))
+        at_last = min(until - earlier, self._at_last)
+        self._at_last -= at_last
+        return earlier + at_last
+
+
 class FileSink:
     """Reports as NDJSON, a file a run: part-00000.ndjson, part-00001.ndjson, ...
 
@@ -46,33 +65,21 @@ class FileSink:
             parts = sorted(folder.glob("part-*.ndjson"))
             number = int(parts[-1].stem.removeprefix("part-")) if parts else -1
             if resume and parts:
-                self._last_ms, self._at_last = _mend(parts[-1])
+                self._before = DeliveredBefore(*_mend(parts[-1]))
             else:
-                number, self._last_ms, self._at_last = number + 1, None, 0
+                number, self._before = number + 1, DeliveredBefore()
             self._file: BinaryIO = (folder / f"part-{number:05d}.ndjson").open("ab")
         except OSError as error:
             raise InputError(f"cannot be written to: {error.strerror}", file=str(folder)) from error
 
     def deliver(self, batch: AnswerBatch) -> None:
-        there = self._count_there(batch)
+        there = self._before.count(batch)
         if there < len(batch):
             self._file.write(batch_json(batch.part(there, len(batch)) if there else batch))
             self._unsynced = True
 
     def skip(self, batch: AnswerBatch) -> None:
-        self._count_there(batch)
-
-    def _count_there(self, batch: AnswerBatch) -> int:
-        """How many reports at the start of a batch the file has already, as reports come again in order.
-
-        A query can report twice at one time, at a close and at an instant; so those of the last time are counted.
-        """
-        if self._last_ms is None or batch.times[0] > self._last_ms:
-            return 0
-        earlier, until = (int(count) for count in np.searchsorted(batch.times, [self._last_ms, self._last_ms + 1]))
-        at_last = min(until - earlier, self._at_last)
-        self._at_last -= at_last
-        return earlier + at_last
+        self._before.count(batch)
 
     def flush(self) -> None:
         self._file.flush()

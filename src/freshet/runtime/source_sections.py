@@ -7,21 +7,22 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import orjson
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from freshet.rml.sources import (
     EventSource,
     FolderSource,
     KafkaSource,
+    LdesSource,
     MqttSource,
     SocketSource,
     StreamSource,
     WebSocketSource,
 )
-from freshet.runtime.section import FilePath, Section, as_text, one_or_more
+from freshet.runtime.section import FilePath, Section, as_text, duration, one_or_more
 
 TIMED = "timed-ntriples"
-PLACES = ("folder", "kafka", "mqtt", "sse", "websocket", "socket")
+PLACES = ("folder", "kafka", "mqtt", "sse", "websocket", "ldes", "socket")
 
 
 def _port(number: int) -> int:
@@ -99,6 +100,16 @@ class WebSocketSection(Section):
     protocols: Annotated[tuple[str, ...], BeforeValidator(one_or_more)] = ()
 
 
+class LdesSection(Section):
+    """A linked data event stream: one of its pages, the predicate with the times of members (`time`) where the stream
+    does not say it, how often a page is asked for that does not say when (`every`), and `headers` of each request."""
+
+    url: Annotated[str, AfterValidator(_address)]
+    time: str | None = None
+    every_ms: Annotated[int, BeforeValidator(duration)] = Field(default=10_000, alias="every", gt=0)
+    headers: dict[str, Annotated[str, BeforeValidator(as_text)]] = Field(default_factory=dict)
+
+
 class SocketSection(Section):
     """A TCP server to connect to; documents end with `delimiter`."""
 
@@ -118,7 +129,8 @@ class EventTime(Section):
 
 
 class SourceSection(Section):
-    """One of a folder, a Kafka topic, an MQTT topic, server-sent events, WebSocket and TCP servers, and how it is read.
+    """One of a folder, a Kafka topic, an MQTT topic, server-sent events, WebSocket and TCP servers, a linked data
+    event stream, and how it is read.
 
     A folder's files are read oldest first, each once: `pattern` picks files by name, and `whole_files` says that each
     is one document. `files_per_batch` and `records_per_batch` (200,000 by default) bound what one micro-batch takes.
@@ -129,6 +141,7 @@ class SourceSection(Section):
     mqtt: MqttSection | None = None
     sse: SseSection | None = None
     websocket: WebSocketSection | None = None
+    ldes: LdesSection | None = None
     socket: SocketSection | None = None
     format: Literal["json", "csv", "xml", "timed-ntriples"] | None = None
     pattern: str | None = None
@@ -136,6 +149,14 @@ class SourceSection(Section):
     files_per_batch: int | None = Field(default=None, gt=0)
     records_per_batch: int | None = Field(default=None, gt=0)
     time: EventTime | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _members_are_rdf(cls, section: Any) -> Any:
+        """What an event stream has is RDF with times already."""
+        if isinstance(section, dict) and "ldes" in section:
+            return {"format": TIMED, **section}
+        return section
 
     def stream_source(self, formulation: str | None) -> StreamSource:
         """Where the stream comes from. CSV documents of a socket have a header each, and so end with an empty line."""
@@ -152,6 +173,9 @@ class SourceSection(Section):
         if self.websocket is not None:
             given = self.websocket
             return WebSocketSource(given.url, given.send, tuple(sorted(given.headers.items())), given.protocols)
+        if self.ldes is not None:
+            stream = self.ldes
+            return LdesSource(stream.url, stream.time, stream.every_ms, tuple(sorted(stream.headers.items())))
         assert self.socket is not None
         delimiter = self.socket.delimiter or ("\n\n" if formulation == "CSV" else "\n")
         return SocketSource(self.socket.host, self.socket.port, delimiter)
@@ -163,6 +187,8 @@ class SourceSection(Section):
             said = " and ".join(f"'{place}'" for place in given)
             yield None, f"one of {', '.join(PLACES)} says where the stream is{f', not {said}' if given else ''}"
             return
+        if given == ["ldes"] and self.format != TIMED:
+            yield "format", "members of an event stream are RDF: no 'format' is needed"
         if given != ["folder"]:
             for key in ("pattern", "whole_files", "files_per_batch"):
                 if getattr(self, key):
@@ -187,6 +213,7 @@ SECTIONS: dict[tuple[str, ...], type[Section]] = {
     ("mqtt",): MqttSection,
     ("sse",): SseSection,
     ("websocket",): WebSocketSection,
+    ("ldes",): LdesSection,
     ("socket",): SocketSection,
     ("time",): EventTime,
 }

@@ -172,11 +172,12 @@ WRONG = {
     "two places": (
         ARRIVALS + "source: {kafka: {brokers: b, topic: t}, mqtt: {host: h, topic: t}, format: json}",
         FILE,
-        "6:5: one of folder, kafka, mqtt, sse, websocket, socket says where the stream is, not 'kafka' and 'mqtt'",
+        "6:5: one of folder, kafka, mqtt, sse, websocket, ldes, socket says where the stream is,"
+        " not 'kafka' and 'mqtt'",
     ),
     "no place": (
         "mapping: m.ttl\ntime: {as: arrival}\nsource: {format: json}", FILE,
-        "6:5: one of folder, kafka, mqtt, sse, websocket, socket says where the stream is",
+        "6:5: one of folder, kafka, mqtt, sse, websocket, ldes, socket says where the stream is",
     ),
     "no topic": (
         "mapping: m.ttl\ntime: {as: arrival}\nsource: {kafka: {brokers: b}, format: json}", FILE,

@@ -15,6 +15,7 @@ from freshet.rml.sources import (
     EventSource,
     FolderSource,
     KafkaSource,
+    LdesSource,
     MqttSource,
     SocketSource,
     StreamSource,
@@ -22,6 +23,7 @@ from freshet.rml.sources import (
 )
 from freshet.spark import records
 from freshet.spark.live.kafka import kafka_documents
+from freshet.spark.live.ldes import LdesDataSource
 from freshet.spark.live.mqtt import MqttDataSource, client_name
 from freshet.spark.live.spooled import MOST_RECORDS, SPOOL, SpooledSource
 from freshet.spark.live.sse import SseSource
@@ -81,6 +83,15 @@ def _messages(source: WebSocketSource, reading: Reading) -> DataFrame:
     for key, value in (("send", source.send), ("headers", dict(source.headers)), ("protocols", source.protocols)):
         options[key] = orjson.dumps(value).decode()
     return _open_spool(WsSource, options, reading)
+
+
+@open_documents.register
+def _event_stream(source: LdesSource, reading: Reading) -> DataFrame:
+    headers = orjson.dumps(dict(source.headers)).decode()
+    options = {"url": source.url, "every_ms": str(source.every_ms), "headers": headers}
+    if source.time_path is not None:
+        options["time_path"] = source.time_path
+    return _open_spool(LdesDataSource, options, reading)
 
 
 @open_documents.register

@@ -5,7 +5,15 @@ from __future__ import annotations
 from functools import singledispatch
 from pathlib import Path
 
-from freshet.rml.sources import EventSource, KafkaSource, MqttSource, SocketSource, StreamSource, WebSocketSource
+from freshet.rml.sources import (
+    EventSource,
+    KafkaSource,
+    LdesSource,
+    MqttSource,
+    SocketSource,
+    StreamSource,
+    WebSocketSource,
+)
 from freshet.spark.live.kafka import check_brokers
 from freshet.spark.live.spooled import status
 
@@ -25,6 +33,6 @@ def _kafka(source: KafkaSource, spool: Path) -> str:
     return ""
 
 
-@trouble_of.register(MqttSource | SocketSource | EventSource | WebSocketSource)
-def _spool_trouble(source: MqttSource | SocketSource | EventSource | WebSocketSource, spool: Path) -> str:
+@trouble_of.register(MqttSource | SocketSource | EventSource | WebSocketSource | LdesSource)
+def _spool_trouble(source: StreamSource, spool: Path) -> str:
     return status(spool)
