@@ -10,6 +10,7 @@ import pytest
 
 from freshet.federation.settings import ServiceSettings
 from freshet.rdf.errors import FreshetError, InputError
+from freshet.rml.sources import LdesSource, WebSocketSource
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
 from freshet.runtime.pipeline_model import (
@@ -131,6 +132,37 @@ def test_when_a_query_reports(folder: Path, keys: str, report: tuple[str, ...], 
     (folder / "pipeline.yaml").write_text(replaced(PIPELINE, "slow: {file", f"slow: {{{keys}file"))
     query = read_pipeline(folder / "pipeline.yaml").queries["slow"]
     assert (query.report, query.every_ms) == (report, every_ms)
+
+
+def test_an_event_stream_needs_no_format_and_no_mapping(folder: Path) -> None:
+    section = "source: {ldes: {url: 'http://e/index', every: 2s}}"
+    text = PIPELINE.replace(
+        'source: {folder: in/parking, format: timed-ntriples, pattern: "*.tnt", files_per_batch: 4}', section
+    )
+    text = text.replace("      SELECT ?place\n", "      CONSTRUCT { GRAPH ?place { ?place a 1 } }\n")
+    text = text.replace(
+        "checkpoint: ", "    sinks: [{ldes: out/one}, {ldes: {folder: out/two, members: 5}}]\ncheckpoint: "
+    )
+    (folder / "pipeline.yaml").write_text(text)
+    pipeline = read_pipeline(folder / "pipeline.yaml")
+    source = pipeline.streams["parking"].source
+    assert source is not None
+    assert source.stream_source(None) == LdesSource("http://e/index", None, 2_000)
+    assert [sink.ldes.members for sink in pipeline.queries["full"].sinks] == [1_000, 5]
+    (folder / "pipeline.yaml").write_text(text.replace("CONSTRUCT { GRAPH ?place { ?place a 1 } }", "SELECT ?place"))
+    with pytest.raises(PipelineErrors, match="reports solutions: an event stream takes CONSTRUCT, DESCRIBE"):
+        read_pipeline(folder / "pipeline.yaml")
+    (folder / "pipeline.yaml").write_text(text.replace(section, section[:-1] + ", format: json}"))
+    with pytest.raises(PipelineErrors, match="members of an event stream are RDF: no 'format' is needed"):
+        read_pipeline(folder / "pipeline.yaml")
+
+
+def test_messages_of_a_web_socket_subscription(folder: Path) -> None:
+    section = "source: {websocket: {url: 'wss://e/feed', send: [hello, {topic: [a, b]}], protocols: v1}, format: json}"
+    (folder / "pipeline.yaml").write_text(PIPELINE.replace("source: {folder: in/traffic, format: json}", section))
+    source = read_pipeline(folder / "pipeline.yaml").streams["traffic"].source
+    assert source is not None
+    assert source.stream_source(None) == WebSocketSource("wss://e/feed", ("hello", '{"topic":["a","b"]}'), (), ("v1",))
 
 
 def test_queries_with_one_name_get_numbers(folder: Path) -> None:
