@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,7 +61,9 @@ def recordings_of(
     recordings: dict[str, list[Path]] = {}
     for each in given:
         if "=" not in each:
-            raise InputError(f"-s takes IRI=FILE, not {each!r}")
+            for iri, described in _described(each):
+                recordings.setdefault(iri, []).append(described)
+            continue
         iri, file = _split(each)
         if Path(file).is_dir():
             raise InputError("is a folder", file=file)
@@ -72,6 +74,30 @@ def recordings_of(
     if time is not None and not mappings:
         raise InputError("--time is a reference into records, and goes with -m MAPPING.ttl")
     return Recordings(recordings, time_predicate, mappings)
+
+
+def _described(given: str) -> Iterator[tuple[str, Path]]:
+    """The files of the streams that a VoCaLS description has; of a stream that is elsewhere, none."""
+    from freshet.rdf.formats import format_name
+    from freshet.sources.stream_descriptions import read_endpoints
+
+    path = Path(given)
+    if not path.is_file() or format_name(path) is None:
+        raise InputError(f"-s takes IRI=FILE, or a file that describes streams, not {given!r}")
+    streams = read_endpoints(path)
+    found = [
+        (iri, file)
+        for iri, endpoints in streams.items()
+        for endpoint in endpoints
+        if (file := endpoint.file(path.parent)) is not None
+    ]
+    if not found:
+        addresses = ", ".join(endpoint.address for endpoints in streams.values() for endpoint in endpoints)
+        raise InputError(f"no stream that it describes is a file: {addresses}", file=given)
+    for iri, file in found:
+        if not file.is_file():
+            raise InputError(f"there is no such file, which {given} has for <{iri}>", file=str(file))
+        yield iri, file
 
 
 def _mappings(

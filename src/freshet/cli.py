@@ -58,7 +58,12 @@ dialect_option = click.option(
 
 
 _RECORDING_OPTIONS = (
-    repeated("-s", "--stream", metavar="IRI=FILE", help="A stream's recording: timed N-Triples, RDF or records."),
+    repeated(
+        "-s",
+        "--stream",
+        metavar="IRI=FILE",
+        help="A stream's recording: timed N-Triples, RDF or records. Or a VoCaLS file.",
+    ),
     repeated("-m", "--mapping", metavar="[IRI=]FILE", help="The RML mapping of recorded CSV, JSON or XML; repeatable."),
     click.option("--time", metavar="REFERENCE", help="The column or path of a record that has its time."),
     click.option(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pyoxigraph
 
 from freshet.rdf.errors import InputError
+from freshet.rdf.terms import XSD
 
 _PLACE = re.compile(r"Parser error at (?:line \d+ (?:column \d+|between columns \d+ and \d+)|between .*?): ")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 
 ParsedTerm = pyoxigraph.NamedNode | pyoxigraph.BlankNode | pyoxigraph.Literal | pyoxigraph.Triple
@@ -43,3 +46,19 @@ def parse_error(error: SyntaxError, file: str, *, line: int | None = None, colum
     column = None if error.offset is None else error.offset + column_offset
     message = _PLACE.sub("", error.msg or str(error), count=1)
     return InputError(message, file=file, line=line if line is not None else error.lineno, column=column)
+
+
+def term_time_ms(term: object) -> int | None:
+    """Milliseconds of a date, or of a whole number of them; of a date without a zone in UTC."""
+    if not isinstance(term, pyoxigraph.Literal):
+        return None
+    try:
+        if term.datatype.value == XSD + "integer":
+            return int(term.value)
+        if term.datatype.value not in (XSD + "dateTime", XSD + "dateTimeStamp", XSD + "date"):
+            return None
+        found = datetime.fromisoformat(term.value)
+        found = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+        return (found - _EPOCH) // timedelta(milliseconds=1)
+    except (ValueError, OverflowError):
+        return None

@@ -14,8 +14,9 @@ RECORDS_PER_BATCH = 200_000  # the default: what the driver holds must not depen
 class StreamInput:
     """A live source: where it is, how its documents are cut into records, and when these happened.
 
-    Without it the documents are timed N-Triples. `time_form` is iso, epoch_ms or epoch_s, or that of arrivals, which
-    have no reference. `whole_files` says that a file of a folder is one document, not one a line.
+    Without it the documents are timed N-Triples, or messages of RDF in an `rdf_format`, whose times a predicate has.
+    `time_form` is iso, epoch_ms or epoch_s, or that of arrivals, which have no reference. `whole_files` says that a
+    file of a folder is one document, not one a line.
     """
 
     source: StreamSource
@@ -25,3 +26,5 @@ class StreamInput:
     files_per_batch: int | None = None
     records_per_batch: int | None = None
     whole_files: bool = False
+    rdf_format: str | None = None
+    time_predicate: str | None = None

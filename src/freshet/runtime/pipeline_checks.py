@@ -8,7 +8,7 @@ from pathlib import Path
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.yaml_positions import Document, KeyPath
 from freshet.runtime.pipeline_model import FileSinkSection, LdesSinkSection, Pipeline, QuerySection, Stream
-from freshet.runtime.source_sections import TIMED, SourceSection, time_problems
+from freshet.runtime.source_sections import RDF_MESSAGES, TIMED, SourceSection, time_problems
 from freshet.runtime.text_file import show_path
 
 
@@ -160,6 +160,12 @@ def _check_sub_streams(document: Document, name: str, stream: Stream) -> Iterato
                 message = f"timed-ntriples says all by itself: '{key}' does not belong here"
                 yield document.key_error(("streams", name, key), message)
         return
+    times = [stream.time, *(section.time for _, section in _sections(name, stream))]
+    if stream.source is not None and stream.source.format in RDF_MESSAGES:
+        yield from _check_messages(document, name, stream, stream.source)
+        return
+    if any(time is not None and time.predicate for time in times):
+        yield document.key_error(("streams", name), f"'predicate' in 'time' of '{name}' is for documents of RDF")
     if stream.source is None and stream.mapping is None:
         yield document.key_error(("streams", name), f"'source' is missing in '{name}'")
     elif stream.source is not None and stream.source.format is None:
@@ -171,6 +177,19 @@ def _check_sub_streams(document: Document, name: str, stream: Stream) -> Iterato
             if not value:
                 message = f"'{key}' is missing in '{name}': {form} records need it"
                 yield document.key_error(("streams", name), message)
+
+
+def _check_messages(document: Document, name: str, stream: Stream, source: SourceSection) -> Iterator[InputError]:
+    """Documents of RDF need a time, and nothing else."""
+    for key in ("mapping", "functions", "sources", "join"):
+        if getattr(stream, key):
+            yield document.key_error(("streams", name, key), f"{source.format} is RDF: '{key}' does not belong here")
+    time = source.time or stream.time
+    if time is None:
+        message = f"'time' is missing in '{name}': {{predicate: IRI}} or {{as: arrival}}"
+        yield document.key_error(("streams", name), message)
+    elif time.reference:
+        yield document.key_error(("streams", name), f"{source.format} is RDF: its time is {{predicate: IRI}}")
 
 
 def _check_mapping(document: Document, name: str, stream: Stream) -> Iterator[FreshetError]:

@@ -11,14 +11,15 @@ from collections.abc import Sized
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
 
+from freshet.rdf.errors import InputError
 from freshet.rdf.terms import is_absolute_iri
 from freshet.runtime.join_section import JoinSection
 from freshet.runtime.section import FilePath, Section, as_text, duration, memory, one_or_more
 from freshet.runtime.services_section import Services, only_hosts
+from freshet.runtime.source_sections import PLACES, EventTime, SourceSection
 from freshet.runtime.source_sections import SECTIONS as SOURCE_SECTIONS
-from freshet.runtime.source_sections import EventTime, SourceSection
 
 SizedValue = TypeVar("SizedValue", bound=Sized)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -120,11 +121,13 @@ class Stream(Section):
     the windows of joins. Of several sources one that is silent for longer than `idle` (10 s where none is given) does
     not hold the others back; where all are, and `idle` is given, the stream goes on with the wall clock.
     `origins` says whether batches have the record that each element came from: where they are served, if not given.
+    `description` is a VoCaLS file that says where the stream is; what `source` has beside that is kept.
     """
 
     iri: IriText
     source: SourceSection | None = None
     sources: dict[str, SourceSection] = Field(default_factory=dict)
+    description: FilePath | None = None
     mapping: FilePath | None = None
     functions: FilePath | None = None
     time: EventTime | None = None
@@ -133,6 +136,29 @@ class Stream(Section):
     join: JoinSection | None = None
     absorb: Absorb = ()
     origins: bool | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _described(cls, section: Any, info: ValidationInfo) -> Any:
+        """The source that the description says, where the file says none."""
+        written = section.get("description") if isinstance(section, dict) else None
+        iri, source = (section.get("iri"), section.get("source") or {}) if written else (None, {})
+        if not isinstance(written, str) or not isinstance(iri, str) or not isinstance(source, dict):
+            return section
+        from freshet.sources.stream_descriptions import read_endpoints, source_section
+
+        path = (info.context["folder"] if info.context else Path()) / written
+        try:
+            endpoints = read_endpoints(path)
+            if iri not in endpoints:
+                raise InputError(
+                    f"{written} describes no stream <{iri}>, but {', '.join(f'<{one}>' for one in endpoints)}"
+                )
+            found = source_section(iri, endpoints[iri], path.parent)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        has_place = any(place in source for place in PLACES)
+        return {**section, "source": source if has_place else {**found, **source}}
 
 
 class ConsoleSinkSection(Section):

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from freshet.rdf.formats import FORMATS
 from freshet.rml.sources import (
     EventSource,
     FolderSource,
@@ -22,7 +23,12 @@ from freshet.rml.sources import (
 from freshet.runtime.section import FilePath, Section, as_text, duration, one_or_more
 
 TIMED = "timed-ntriples"
+RDF_MESSAGES = frozenset(FORMATS)
+"""Formats whose documents need no mapping, but a time."""
 PLACES = ("folder", "kafka", "mqtt", "sse", "websocket", "ldes", "socket")
+
+
+RecordFormat = Literal["json", "csv", "xml", "timed-ntriples", "ttl", "n3", "nt", "nq", "trig", "jsonld", "rdfxml"]
 
 
 def _port(number: int) -> int:
@@ -119,12 +125,14 @@ class SocketSection(Section):
 
 
 class EventTime(Section):
-    """Where a record says when it happened: a reference as mappings write them, and how the time is written.
+    """Where a record says when it happened: a reference as mappings write them, and how the time is written; or, where
+    documents are RDF, the predicate that has the time.
 
-    Times of arrival have no reference.
+    Times of arrival have neither.
     """
 
     reference: str = ""
+    predicate: str | None = None
     form: Literal["iso", "epoch_ms", "epoch_s", "arrival"] = Field(default="iso", alias="as")
 
 
@@ -143,7 +151,9 @@ class SourceSection(Section):
     websocket: WebSocketSection | None = None
     ldes: LdesSection | None = None
     socket: SocketSection | None = None
-    format: Literal["json", "csv", "xml", "timed-ntriples"] | None = None
+    format: (
+        Literal["json", "csv", "xml", "timed-ntriples", "ttl", "n3", "nt", "nq", "trig", "jsonld", "rdfxml"] | None
+    ) = None
     pattern: str | None = None
     whole_files: bool = False
     files_per_batch: int | None = Field(default=None, gt=0)
@@ -201,9 +211,11 @@ class SourceSection(Section):
 
 def time_problems(time: EventTime) -> Iterator[tuple[str | None, str]]:
     """What does not go together in an event time."""
-    if time.form == "arrival" and time.reference:
+    if time.form == "arrival" and (time.reference or time.predicate):
         yield None, "times of arrival have no reference"
-    elif time.form != "arrival" and not time.reference:
+    elif time.predicate and time.reference:
+        yield None, "'predicate' is for documents of RDF, 'reference' for records"
+    elif time.form != "arrival" and not time.reference and not time.predicate:
         yield None, "'reference' is missing in 'time'"
 
 

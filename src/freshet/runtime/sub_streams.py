@@ -31,7 +31,7 @@ from freshet.rml.user_functions import UserFunction, load_functions
 from freshet.rml.windows import JoinWindow
 from freshet.runtime.form_problems import did_you_mean
 from freshet.runtime.pipeline_model import Stream
-from freshet.runtime.source_sections import TIMED, SourceSection
+from freshet.runtime.source_sections import RDF_MESSAGES, TIMED, SourceSection
 
 _FORMATS = {"json": Formulation.JSON, "csv": Formulation.CSV, "xml": Formulation.XML}
 
@@ -119,6 +119,7 @@ def _input(
     section: SourceSection | None, source: StreamSource, logical_source: LogicalSource | None, stream: Stream
 ) -> StreamInput:
     time = (section.time if section is not None else None) or stream.time
+    form = section.format if section is not None and section.format in RDF_MESSAGES else None
     if logical_source is not None and time is None:
         raise StreamProblem((), "'time' is missing: records need it (as: arrival takes the time at which they come)")
     return StreamInput(
@@ -128,7 +129,9 @@ def _input(
         time_form=time.form if time is not None else "iso",
         files_per_batch=section.files_per_batch if section is not None else None,
         records_per_batch=_most_records(section, source),
-        whole_files=section.whole_files if section is not None else False,
+        whole_files=section is not None and (section.whole_files or form is not None),
+        rdf_format=form,
+        time_predicate=time.predicate if time is not None else None,
     )
 
 
@@ -174,8 +177,8 @@ def _stream(logical_source: LogicalSource) -> StreamSource:
 def _check_names(stream: Stream, mapping: Mapping) -> None:
     known = [name for each in mapping.triples_maps for name in _names(each)]
     for name, section in stream.sources.items():
-        if section.format == TIMED:
-            raise StreamProblem(("sources", name, "format"), "timed N-Triples are not mapped")
+        if section.format == TIMED or section.format in RDF_MESSAGES:
+            raise StreamProblem(("sources", name, "format"), f"{section.format} is RDF, and not mapped")
         if name not in known:
             message = f"no triples map and no source of the mapping is called '{name}'"
             raise StreamProblem(("sources", name), message + did_you_mean(name, list(dict.fromkeys(known))))

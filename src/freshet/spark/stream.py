@@ -34,6 +34,7 @@ from freshet.spark import records
 from freshet.spark.line_numbers import without_line_numbers
 from freshet.spark.live.open import Reading, open_documents
 from freshet.spark.live.trouble import trouble_of
+from freshet.spark.messages import message_records
 from freshet.spark.running import RunningStream
 from freshet.spark.stream_records import TimedRecords, Wanted, read_records
 from freshet.spark.term_columns import SparkColumns
@@ -233,6 +234,9 @@ class EncodedStream:
         if mapping is None:
             (given,), (reading,) = self.spec.inputs, readings
             documents = open_documents(given.source, reading)
+            if given.rdf_format is not None:
+                form, predicate = given.rdf_format, given.time_predicate
+                return self._shipped(message_records(documents, form, predicate, self.spec.blank_scope))
             one_line = isinstance(given.source, FolderSource) and not given.whole_files
             return self._shipped(timed_records(documents, self.spec.blank_scope, one_line=one_line))
         if isinstance(self.spec.mapping_slice, JoinSlice):
@@ -347,7 +351,8 @@ def _describe_input(given: StreamInput) -> tuple[object, ...]:
     cutting = None
     if logical is not None:
         cutting = str(logical.formulation), logical.iterator, sorted(logical.nulls), sorted(logical.namespaces)
-    return type(source).__name__, topic, cutting, given.time_reference, given.time_form, given.whole_files
+    kept = (type(source).__name__, topic, cutting, given.time_reference, given.time_form, given.whole_files)
+    return kept if given.rdf_format is None else (*kept, given.rdf_format, given.time_predicate)
 
 
 def _key_name(number: int) -> str:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from freshet.sources.columns import ARRIVED, FILE, LINE
 from freshet.spark import records
 
-_SCHEMA = (
+SCHEMA = (
     "line STRING, file STRING, arrived BIGINT, time BIGINT, text_0 STRING, text_1 STRING, text_2 STRING, reason STRING"
 )
 
@@ -22,15 +22,16 @@ def timed_records(documents: DataFrame, blank_scope: str, *, one_line: bool) -> 
 
     def split(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield _split_batch(batch, blank_scope)
+            yield timed_columns(batch, blank_scope)
 
     if not one_line:
         lines = F.explode(F.split(F.col(LINE), "\r?\n")).alias(LINE)
         documents = documents.select(lines, FILE, ARRIVED)
-    return records.without_blank_lines(documents).mapInArrow(split, _SCHEMA)
+    return records.without_blank_lines(documents).mapInArrow(split, SCHEMA)
 
 
-def _split_batch(batch: pa.RecordBatch, scope: str) -> pa.RecordBatch:
+def timed_columns(batch: pa.RecordBatch, scope: str) -> pa.RecordBatch:
+    """The same of a batch of lines."""
     from freshet.rdf.ntriples import split_timed
 
     made = split_timed(batch.column("line"), blank_scope=scope)

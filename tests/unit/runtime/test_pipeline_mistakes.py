@@ -40,8 +40,8 @@ CASES = {
         "lateness: 2s",
         "zzz: 2s",
         [
-            "8:5: unknown key 'zzz'; known here: iri, source, sources, mapping, functions, time, lateness, idle, join,"
-            " absorb, origins"
+            "8:5: unknown key 'zzz'; known here: iri, source, sources, description, mapping, functions, time, lateness,"
+            " idle, join, absorb, origins"
         ],
     ),
     "unknown key in a source": (
@@ -62,7 +62,7 @@ CASES = {
     "unknown sink": (
         "[console, {files: out/slow}]",
         "[consol]",
-        ["14:33: unknown sink 'consol'; write console, {files: FOLDER} or {kafka: ...}"],
+        ["14:33: unknown sink 'consol'; write console, {files: FOLDER}, {kafka: ...} or {ldes: FOLDER}"],
     ),
     "no sinks": ("[console, {files: out/slow}]", "[]", ["14:32: 'sinks' must not be empty"]),
     "sinks not in a list": (

@@ -10,18 +10,17 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import NamedTuple
 
 import pyoxigraph as ox
 
-from freshet.rdf.terms import RDF_TYPE, XSD
+from freshet.rdf.oxigraph import term_time_ms
+from freshet.rdf.terms import RDF_TYPE
 
 TREE = "https://w3id.org/tree#"
 LDES = "https://w3id.org/ldes#"
 TIMESTAMP_PATH, IMMUTABLE = LDES + "timestampPath", LDES + "immutable"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FROM = {TREE + name for name in ("GreaterThanRelation", "GreaterThanOrEqualToRelation", "EqualToRelation")}
 _NO_BOUND = -math.inf
 
@@ -89,7 +88,7 @@ def _member(member: Subject, quads: Quads, graphs: Quads, time_path: str | None)
     times = [
         time_ms
         for quad in quads.get(member, ())
-        if quad.predicate.value == time_path and (time_ms := _time_ms(quad.object)) is not None
+        if quad.predicate.value == time_path and (time_ms := term_time_ms(quad.object)) is not None
     ]
     key = member.value if isinstance(member, ox.NamedNode) else _content(statements)
     scope = "m" + blake2b(key.encode(), digest_size=8).hexdigest()  # labels of pages are none of the stream's
@@ -134,26 +133,10 @@ def _bound(about: dict[str, list[object]], time_path: str | None) -> float | Non
     if types <= {TREE + "Relation"}:
         return None
     paths = [each.value for each in about[TREE + "path"] if isinstance(each, ox.NamedNode)]
-    times = [time_ms for each in about[TREE + "value"] if (time_ms := _time_ms(each)) is not None]
+    times = [time_ms for each in about[TREE + "value"] if (time_ms := term_time_ms(each)) is not None]
     is_from = bool(types & _FROM) and (not paths or paths == [time_path])
     return min(times) if is_from and times else _NO_BOUND
 
 
 def _is_true(term: object) -> bool:
     return isinstance(term, ox.Literal) and term.value in ("true", "1")
-
-
-def _time_ms(term: object) -> int | None:
-    """Milliseconds of a date, or of a whole number of them; of a date without a zone in UTC."""
-    if not isinstance(term, ox.Literal):
-        return None
-    try:
-        if term.datatype.value == XSD + "integer":
-            return int(term.value)
-        if term.datatype.value not in (XSD + "dateTime", XSD + "dateTimeStamp", XSD + "date"):
-            return None
-        found = datetime.fromisoformat(term.value)
-        found = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-        return (found - _EPOCH) // timedelta(milliseconds=1)
-    except (ValueError, OverflowError):
-        return None
