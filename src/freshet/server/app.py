@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
@@ -26,7 +25,7 @@ from freshet.server.why import why
 
 Handler = Callable[[Request], Awaitable[ASGIApp]]
 Methods = dict[str, tuple[str | None, Handler]]
-_GZIP = [Middleware(GZipMiddleware, minimum_size=1024, compresslevel=1)]
+_SHORT = 1024  # bytes of an answer that is not compressed
 
 _GRAPHS: Methods = {
     "GET": ("ask", get_graph),
@@ -89,18 +88,26 @@ def _resource(path: str, methods: Methods, *, gzip: bool = False) -> list[Route]
             check_right(request.scope, right)
         return await handler(request)
 
-    return [Route(path, _AnyMethod(handle), middleware=_GZIP if gzip else None)]
+    return [Route(path, _AnyMethod(handle, gzip=gzip))]
 
 
 class _AnyMethod:
     """A handler for all methods: Starlette would refuse those that are not listed with a body of its own."""
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, *, gzip: bool) -> None:
         self._handler = handler
+        self._gzip = gzip
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self._handler(Request(scope, receive, send))
+        if self._gzip and not _is_short(response):
+            response = GZipMiddleware(response, minimum_size=_SHORT, compresslevel=1)
         await response(scope, receive, send)
+
+
+def _is_short(response: ASGIApp) -> bool:
+    body = getattr(response, "body", None)  # none where it is made while it is sent
+    return body is not None and len(body) < _SHORT
 
 
 async def _no_such_path(scope: Scope, receive: Receive, send: Send) -> None:

@@ -68,7 +68,16 @@ _choose_again = lru_cache(256)(_choose)
 
 def wants(accept: str | None, media_type: str) -> bool:
     """Whether a client names a media type; a wildcard does not count."""
-    return any(f"{kind}/{subtype}" == media_type and q > 0 for kind, subtype, q in parse_accept(accept or ""))
+    if accept is None:
+        return False
+    return _wants_again(accept, media_type) if len(accept) <= _SHORT else _wants(accept, media_type)
+
+
+def _wants(accept: str, media_type: str) -> bool:
+    return any(f"{kind}/{subtype}" == media_type and q > 0 for kind, subtype, q in parse_accept(accept))
+
+
+_wants_again = lru_cache(256)(_wants)
 
 
 def parse_accept(accept: str) -> list[Range]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import cache
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,7 +23,8 @@ class Requests:
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
-        self._metrics = metrics
+        self._counter = cache(metrics.requests.labels)  # their number is bounded, too
+        self._histogram = cache(metrics.request_seconds.labels)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
@@ -40,9 +42,9 @@ class Requests:
             path, method = scope.get("freshet.path", "other"), scope.get("method", "")
             method = method if path != "other" else "other"
             seconds = time.perf_counter() - began
-            self._metrics.requests.labels(path, method, status).inc()
+            self._counter(path, method, status).inc()
             if path != _LONG_LIVED:
-                self._metrics.request_seconds.labels(path).observe(seconds)
+                self._histogram(path).observe(seconds)
             level = logging.WARNING if status >= 500 else logging.DEBUG
             if _LOG.isEnabledFor(level):
                 fields = {"method": method, "path": scope.get("path"), "status": status, "ms": round(seconds * 1000, 2)}
