@@ -73,7 +73,7 @@ class PipelineLife:
         wait_until(lambda: all(self.ingest._sources.taken.whole.get(source, -1) + 1 >= last for source in SOURCES))
 
     def stop(self) -> None:
-        self.ingest.let_go()
+        self.ingest.end_waits()
         self.session.close()
         self.ingest.close()
 

@@ -79,7 +79,7 @@ class Run:
 
 
 def closes_figures(triples: int | None = None, rate: int | None = None) -> Sequence[Figure]:
-    """Run the benchmark with so many triples after the first window, so many a second."""
+    """Run the benchmark with a number of triples after the first window, at a rate per second."""
     rate = rate or RATE
     readings = make_readings(rate, WIDTH_MS / 1_000 + (triples or TRIPLES) / rate)
     with tempfile.TemporaryDirectory(prefix="freshet-closes-") as folder:

@@ -19,7 +19,7 @@ VALUE, ROOM = BASE + "value", BASE + "room"
 SENSORS = 1_000
 ROOMS = 50
 BATCH_MS = 100
-_MOST = 10**9  # so many values that hardly a triple comes twice: a window is a set, and the peers need no DISTINCT
+_MOST = 10**9  # values: hardly a triple comes twice, so the peers need no DISTINCT for what is a set here
 
 WAYS = ("ids", "arrow_ids", "arrow_terms", "text")
 
@@ -65,7 +65,7 @@ class Readings:
 
 
 def make_readings(rate: int, seconds: float) -> Readings:
-    """So many readings a second, evenly."""
+    """Readings at an even rate."""
     random = np.random.default_rng(9)
     count = int(rate * seconds)
     times = np.arange(count, dtype=np.int64) * 1_000 // rate

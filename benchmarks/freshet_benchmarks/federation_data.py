@@ -98,7 +98,7 @@ def synthetic(users: int, evaluations: int, seed: int) -> Remote:
 
 
 def mentions(users: int, evaluations: int, seed: int, width_ms: int = WIDTH_MS) -> Mentions:
-    """Poisson mentions of users with Zipf's weights, so many that the window holds MEAN_CANDIDATES on average."""
+    """Poisson mentions of users with Zipf's weights; the window holds MEAN_CANDIDATES on average."""
     random = np.random.default_rng([seed, 2])
     weights = 1 / np.arange(1, users + 1) ** ZIPF
     weights = random.permutation(weights / weights.sum())

@@ -104,7 +104,7 @@ class SlowEndpoint:
 
 
 def _end_with(parent: int) -> None:
-    """Nobody is left to stop this process when those who started it are gone."""
+    """End when the process that started this one has ended, which would stop it."""
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(0)

@@ -60,12 +60,12 @@ def _learnt(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
     return ExpectedGain(remote.users, remote.start_ms, SLIDE_MS)
 
 
-def _hinted(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
+def _with_mean_rate(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
     rates = ChangeRates(remote.users, usual=float(remote.rates.mean()))
     return ExpectedGain(remote.users, remote.start_ms, SLIDE_MS, rates)
 
 
-def _given(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
+def _with_all_rates(remote: Remote, view: Ids, random: np.random.Generator) -> Ranker:
     rates = ChangeRates(remote.users)
     rates.expect(np.arange(remote.users), remote.rates)
     return ExpectedGain(remote.users, remote.start_ms, SLIDE_MS, rates)
@@ -80,9 +80,9 @@ POLICIES = (
     Policy("wsj_wbm_text", _wbm_text),
     Policy("wsj_wbm", _wbm),
     Policy("wsj_learnt", _learnt),
-    Policy("wsj_hinted", _hinted),
+    Policy("wsj_hinted", _with_mean_rate),
     Policy("wsj_learnt_before", _learnt, practice=True),
-    Policy("wsj_adaptive", _given),
+    Policy("wsj_adaptive", _with_all_rates),
     Policy("wsj_wbm_star", lambda remote, view, random: WindowBasedTruth(RemoteTruth(remote, view), random)),
     Policy("bst", lambda remote, view, random: Best(RemoteTruth(remote, view), random)),
 )

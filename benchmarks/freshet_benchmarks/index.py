@@ -44,7 +44,7 @@ class Rates(NamedTuple):
 
 
 class Arrivals:
-    """Keys as they arrive: any of so many, or each of them once."""
+    """Keys as they arrive: any of a number of keys, or each of them once."""
 
     def __init__(self, keys: int, *, once: bool = False) -> None:
         self._random = np.random.default_rng(1)
@@ -78,7 +78,7 @@ class SlidingRing:
             self._note(numbers)
 
     def slide(self, rows: int) -> float:
-        """The seconds that it takes for so many rows to enter and as many to leave."""
+        """The seconds that a number of rows take to enter, and as many to leave."""
         seconds = 0.0
         for _ in range(0, rows, BATCH):
             numbers = self._arrivals.take(BATCH)
@@ -92,7 +92,7 @@ class SlidingRing:
         return seconds
 
     def probe(self, probes: int) -> tuple[float, int]:
-        """The seconds that so many probes take, and how many rows they find."""
+        """The seconds that a number of probes take, and how many rows they find."""
         numbers = self._arrivals.any(probes)
         keys = self._arrivals.keys[numbers].reshape(-1, 1)
         found = 0

@@ -21,7 +21,7 @@ from freshet_benchmarks.figures import Baseline, Figure
 from freshet_benchmarks.lsbench_bytes import indexed_streams, stored_bytes
 from freshet_benchmarks.lsbench_load import Mixed, mixed_load, sustained_multiple
 from freshet_benchmarks.lsbench_oneshot import PHASES, OneShot, one_shot
-from freshet_benchmarks.lsbench_play import SHORT, USUAL, BatchTimes, Length, Player, tell
+from freshet_benchmarks.lsbench_play import SHORT, USUAL, BatchTimes, Length, Player, log_progress
 from freshet_benchmarks.lsbench_queries import NAMES, SELECTIVE
 from freshet_benchmarks.social_streams import RATE
 from freshet_benchmarks.social_triples import network_of
@@ -66,7 +66,7 @@ class Alone(NamedTuple):
 def lsbench_figures(triples: int | None = None, rate: float | None = None) -> Sequence[Figure]:
     """Run the benchmark."""
     measured(Player(network_of(SMALL_TRIPLES), RATE / 4), SHORT)  # compiles what is not compiled yet
-    tell("warm")
+    log_progress("warm")
     return measured(Player(network_of(triples or TRIPLES), rate or RATE), USUAL)
 
 
@@ -106,7 +106,7 @@ def _sort(player: Player) -> None:
     graph = player.session.dataset().graph(DEFAULT_GRAPH)
     for pattern in ((1, 1, 0), (0, 1, 1), (1, 0, 0), (0, 0, 1)):
         graph.count(*pattern)
-    tell("sorted")
+    log_progress("sorted")
 
 
 def _alone(player: Player, name: str, length: Length) -> Alone:
@@ -118,7 +118,7 @@ def _alone(player: Player, name: str, length: Length) -> Alone:
         for batch in batches:
             seconds.append(player.play(batch).answers)
     found = reports[name]
-    tell(f"{name} alone: {1000 * median(seconds[WARM_BATCHES:]):.3f} ms")
+    log_progress(f"{name} alone: {1000 * median(seconds[WARM_BATCHES:]):.3f} ms")
     return Alone(seconds[WARM_BATCHES:], found.rows / found.reports)
 
 
@@ -127,7 +127,7 @@ def _together(player: Player, length: Length) -> list[BatchTimes]:
     batches = player.batches(WARM_BATCHES + length.batches)
     with player.asking(NAMES):
         times = [player.play(batch) for batch in batches][WARM_BATCHES:]
-    tell(f"all six together: {1000 * median(each.answers for each in times):.3f} ms")
+    log_progress(f"all six together: {1000 * median(each.answers for each in times):.3f} ms")
     return times
 
 

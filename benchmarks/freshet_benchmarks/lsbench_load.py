@@ -14,7 +14,7 @@ from freshet.algebra.nodes import Node, Query, TriplePattern
 from freshet.rdf.errors import FreshetError
 from freshet.rdf.terms import Iri
 from freshet.syntax.parser import parse_query
-from freshet_benchmarks.lsbench_play import Batches, Length, Player, Reports, tell
+from freshet_benchmarks.lsbench_play import Batches, Length, Player, Reports, log_progress
 from freshet_benchmarks.lsbench_queries import NAMES, RANGE_MS, STEP_MS, continuous_query
 from freshet_benchmarks.social_streams import BATCH_MS
 from freshet_benchmarks.social_vocabulary import PERSON, USER
@@ -23,7 +23,7 @@ WARM_BATCHES = RANGE_MS // BATCH_MS + 1  # until the windows are full
 BATCHES = 12
 BISECTIONS = 2
 
-_NOBODY = -1
+_NO_USER = -1
 _LEAST_MORE, _MOST_MORE = 1.2, 1.6  # times as many queries in the next step
 _PARTS = (Node, TriplePattern, Query)
 
@@ -34,7 +34,7 @@ class Mixed:
 
     queries: int  # the most that kept up
     saturated: bool  # else there was no time to register more
-    batch_seconds: float  # with so many
+    batch_seconds: float  # with that number of queries
     register_seconds: float  # a query
     rows: int
 
@@ -47,17 +47,17 @@ class Form:
     """A query that is asked about many users."""
 
     def __init__(self, kind: str) -> None:
-        self._query = parse_query(continuous_query(kind, _NOBODY))
+        self._query = parse_query(continuous_query(kind, _NO_USER))
 
     def about(self, user: int) -> Query:
         """The query about a user."""
-        query = _put(self._query, {f"{start}{_NOBODY}": Iri(f"{start}{user}") for start in (USER, PERSON)})
+        query = _put(self._query, {f"{start}{_NO_USER}": Iri(f"{start}{user}") for start in (USER, PERSON)})
         assert isinstance(query, Query)
         return query
 
 
 def _put(node: object, users: Mapping[str, Iri]) -> object:
-    """A part of a query, with users where there was nobody."""
+    """A part of a query, with users in place of `_NO_USER`."""
     if isinstance(node, Iri):
         return users.get(node.value, node)
     if type(node) is tuple:
@@ -92,7 +92,7 @@ def sustained_multiple(player: Player, length: Length) -> float:
         for _ in range(length.most_multiple.bit_length() + BISECTIONS):
             player.at_rate(player.rate * multiple)
             kept_up, seconds = keeps_up(player, player.batches(WARM_BATCHES + BATCHES))
-            tell(f"{multiple:g} times the rate: {1000 * seconds:.1f} ms a batch")
+            log_progress(f"{multiple:g} times the rate: {1000 * seconds:.1f} ms a batch")
             borne, refused = (multiple, refused) if kept_up else (borne, multiple)
             if borne >= length.most_multiple or refused - borne <= borne / 4:
                 break
@@ -127,7 +127,9 @@ def mixed_load(player: Player, latencies: Mapping[str, float], length: Length, *
                 player.play(player.batches(1)[0])
         spent += since_batch
         kept_up, seconds = keeps_up(player, player.batches(WARM_BATCHES + BATCHES))
-        tell(f"{registered:,} queries: {1000 * seconds:.1f} ms a batch, {spent / registered * 1000:.2f} ms to register")
+        log_progress(
+            f"{registered:,} queries: {1000 * seconds:.1f} ms a batch, {spent / registered * 1000:.2f} ms to register"
+        )
         saturated = not kept_up
         best, best_seconds = (registered, seconds) if kept_up else (best, best_seconds)
         wanted = round(registered * min(_MOST_MORE, max(_LEAST_MORE, 0.8 * BATCH_MS / 1000 / seconds)))

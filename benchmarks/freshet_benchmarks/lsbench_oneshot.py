@@ -12,7 +12,7 @@ from statistics import fmean, geometric_mean, median
 from freshet.algebra.nodes import Query
 from freshet.rdf.errors import FreshetError
 from freshet.results.report import Solutions
-from freshet_benchmarks.lsbench_play import Length, Player, tell
+from freshet_benchmarks.lsbench_play import Length, Player, log_progress
 from freshet_benchmarks.lsbench_queries import NAMES
 from freshet_benchmarks.social_queries import one_shot_queries
 from freshet_benchmarks.social_streams import BATCH_MS
@@ -68,7 +68,7 @@ def one_shot(player: Player, length: Length) -> OneShot:
             behind = max(behind, _ask(player, phase, length.seconds, queries, found[phase]))
         rounds.append(found)
         slowdowns = ", ".join(f"{phase} {OneShot([found], 0.0).slowdown(phase):.2f}" for phase in PHASES[1:])
-        tell(f"one-shot queries, round {number + 1} of {length.rounds}: {slowdowns}")
+        log_progress(f"one-shot queries, round {number + 1} of {length.rounds}: {slowdowns}")
     return OneShot(rounds, behind)
 
 
@@ -78,11 +78,11 @@ def _ask(player: Player, phase: str, seconds: float, queries: Mapping[str, Query
         _answer(player, seconds, queries, times)
         return 0.0
     batches = player.batches(round((FULL_SECONDS + 2 * seconds) * 1000 / BATCH_MS))
-    with player.asking(NAMES if phase == "queries" else ()), player.playing(batches) as streams:
+    with player.asking(NAMES if phase == "queries" else ()), player.play_in_background(batches) as streams:
         time.sleep(FULL_SECONDS)
         _answer(player, seconds, queries, times)
         if not streams.is_alive():
-            tell("the streams were over before all one-shot queries were answered")
+            log_progress("the streams were over before all one-shot queries were answered")
         return streams.behind
 
 

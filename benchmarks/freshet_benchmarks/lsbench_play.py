@@ -95,7 +95,7 @@ class Player:
         for block in encoded_network(self.network, self.session.dictionary):
             self.session.engine.load(*block)
             self.triples += block.subjects.size
-            tell(f"{self.triples:,} triples loaded")
+            log_progress(f"{self.triples:,} triples loaded")
         for stream in RATES:
             self.session.stream(stream, absorb=stream in TIMELESS)
 
@@ -146,8 +146,8 @@ class Player:
             raise FreshetError(str(failure))
 
     @contextmanager
-    def playing(self, batches: Batches) -> Iterator[InRealTime]:
-        """Play batches in another thread as time passes, until there are no more or nobody waits any longer."""
+    def play_in_background(self, batches: Batches) -> Iterator[InRealTime]:
+        """Play batches in another thread as time passes, until there are no more or the caller has left."""
         thread = InRealTime(self, batches)
         thread.start()
         try:
@@ -187,6 +187,6 @@ class InRealTime(threading.Thread):
             raise self._error
 
 
-def tell(message: str) -> None:
-    """Say how far it has come."""
+def log_progress(message: str) -> None:
+    """Print what has been done."""
     print(f"freshet: lsbench: {message}", file=sys.stderr, flush=True)

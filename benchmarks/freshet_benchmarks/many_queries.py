@@ -110,15 +110,15 @@ def run(
     one_a_batch: bool = False,
     keep: list[object] | None = None,
 ) -> Run:
-    """Push batches with so many queries registered; where they differ in a constant only, all their answers must come.
+    """Push batches with a number of queries registered. If they differ in a constant only, all answers must come.
 
-    With `one_a_batch` a query is registered before each batch, and the batches after the last count. A session that
-    somebody wants to look at goes into `keep`.
+    With `one_a_batch` a query is registered before each batch, and the batches after the last count. The
+    session goes into `keep`, if that is given.
     """
     session, counted = Session(), Counted()
     session.load(world.stored)
     session.stream(POST_STREAM)
-    people = asked(world, count)
+    people = most_active_users(world, count)
     waiting = list(enumerate(texts(form, people)))
     registering = 0.0
 
@@ -168,7 +168,7 @@ def texts(form: str, people: Sequence[int]) -> list[str]:
     ]
 
 
-def asked(world: World, count: int) -> Sequence[int]:
+def most_active_users(world: World, count: int) -> Sequence[int]:
     """Whose posts the queries wait for: those who post most, first."""
     online = world.streams.online
     others = np.setdiff1d(np.arange(world.streams.network.users), online)
@@ -177,7 +177,7 @@ def asked(world: World, count: int) -> Sequence[int]:
 
 
 def _check(pushed: Sequence[Elements], session: Session, people: Sequence[int], rows: int) -> None:
-    """Every post of the persons asked for is reported once: as it comes."""
+    """Every post of the persons most_active_users for is reported once: as it comes."""
     users = [session.dictionary.encode(Iri(f"{USER}{number}")) for number in people]
     creates = session.dictionary.encode(Iri(SIOC + "creator_of"))
     makers = np.concatenate([batch.subjects[batch.predicates == creates] for batch in pushed])

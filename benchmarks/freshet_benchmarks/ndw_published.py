@@ -44,7 +44,7 @@ class Published:
         return len(self.flow) + len(self.speed)
 
     def write(self, folder: Path, copies: int) -> None:
-        """Write both topics as JSON lines, so many times over."""
+        """Write both topics as JSON lines, repeated."""
         for name, texts in (("flow", self.flow), ("speed", self.speed)):
             whole = "".join(f"{text}\n" for text in texts)
             with (folder / f"ndw{name}.json").open("w") as file:

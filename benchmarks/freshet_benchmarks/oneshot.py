@@ -92,11 +92,12 @@ def oneshot_figures(triples: int = TRIPLES) -> Sequence[Figure]:
     prepare = engines.session.prepare
     rows = {name: check(engines, name, text) for name, text in QUERIES.items()}
     answers = {
-        name: _alternating(partial(engines.answer, prepare(text)), partial(engines.answer_pyoxigraph, text))
+        name: _measure_by_turns(partial(engines.answer, prepare(text)), partial(engines.answer_pyoxigraph, text))
         for name, text in QUERIES.items()
     }
     documents = [
-        _alternating(partial(engines.json, text), partial(engines.json_pyoxigraph, text)) for text in QUERIES.values()
+        _measure_by_turns(partial(engines.json, text), partial(engines.json_pyoxigraph, text))
+        for text in QUERIES.values()
     ]
     plans = [median(_seconds(partial(prepare, text)) for _ in range(TIMES)) for text in QUERIES.values()]
     return [
@@ -148,7 +149,7 @@ def check(engines: Engines, name: str, text: str) -> int:
     return ours.total()
 
 
-def _alternating(ours: Callable[[], object], theirs: Callable[[], object]) -> Times:
+def _measure_by_turns(ours: Callable[[], object], theirs: Callable[[], object]) -> Times:
     """The medians of both, run by turns so that what else the machine does meets both."""
     ours()
     pairs = [(_seconds(ours), _seconds(theirs)) for _ in range(TIMES)]

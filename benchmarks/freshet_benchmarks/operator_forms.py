@@ -36,7 +36,7 @@ class Top(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A query: so many patterns over windows of `window` rows with `keys` values to join on, `firsts` values of ?v0."""
+    """A query: `width` patterns over windows of `window` rows with `keys` values to join on, `firsts` values of ?v0."""
 
     name: str
     patterns: int
@@ -89,7 +89,7 @@ class Data:
         self.contents: list[tuple[Ints, Ints]] = [(none, none) for _ in range(form.patterns)]
 
     def fill(self) -> Mapping[str, Elements]:
-        """So many elements of each stream that all windows are full, at one instant."""
+        """Elements of each stream that fill all windows, at one instant."""
         self._now_ms += 1
         times = np.full(self.form.window, self._now_ms, np.int64)
         return {stream(at): self._elements(at, times) for at in range(self.form.patterns)}

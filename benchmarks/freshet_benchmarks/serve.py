@@ -72,7 +72,7 @@ def _oneshot_figures(home: Path, triples: int) -> list[Figure]:
                 peer = None if theirs is None else Baseline("oxigraph serve", theirs[at])
                 figures.append(Figure(f"{name}_http_{quantile}", ours[at], "ms", peer))
             figures.append(_rate(f"{name}_requests_per_second", port, other, [QUERIES[name]]))
-            figures.append(_rate(f"{name}_varied_requests_per_second", port, other, _varied(QUERIES[name])))
+            figures.append(_rate(f"{name}_varied_requests_per_second", port, other, _with_other_users(QUERIES[name])))
         figures += _live_figures(port, inside)
     return figures
 
@@ -87,7 +87,7 @@ def _rate(name: str, port: int, other: int | None, queries: Sequence[str]) -> Fi
     return Figure(name, found, "requests/s", peer)
 
 
-def _varied(query: str) -> list[str]:
+def _with_other_users(query: str) -> list[str]:
     """The same for other users: more than a server keeps of parsed queries."""
     return [re.sub(r"\b(u|p)[0-9]+\b", rf"\g<1>{user}", query) for user in range(1, 2001)]
 

@@ -40,7 +40,7 @@ from freshet_benchmarks.social_triples import network_of
 LARGEST = 1_000_000
 SMALLEST_WINDOW, LARGEST_WINDOW = 10_000, 10_000_000
 SMALLEST_STORED, LARGEST_STORED = 100_000, 100_000_000
-TRIPLES_PER_QUERY, LARGEST_QUERIES = 1_000, 100_000  # so many queries as the largest size has thousands
+TRIPLES_PER_QUERY, LARGEST_QUERIES = 1_000, 100_000  # a query for each thousand of the largest size
 ABSORBED = 500_000
 ABSORBING_QUERIES = (0, 1, 3)
 BATCH = 1_000
@@ -50,7 +50,7 @@ PUBLISHED = "CQELS (published)"
 
 
 def sizes_figures(largest: int | None = None, *, seconds: float = 1.0) -> Sequence[Figure]:
-    """Run the benchmark up to windows and graphs of so many rows, and a thousandth as many queries."""
+    """Run the benchmark up to windows and graphs of that number of rows, and a thousandth as many queries."""
     most = largest or LARGEST
     return [
         *window_figures(powers(min(SMALLEST_WINDOW, most), min(LARGEST_WINDOW, most)), seconds),
@@ -248,14 +248,14 @@ def table2_figures() -> list[Figure]:
 
 
 def join_bytes(ways: int, rows: int = TABLE2_ROWS) -> int:
-    """How much memory a session takes for a join of so many windows, its dictionary and elements left aside."""
-    _filled(Form("small", ways, 10, 10, 10))  # compiles what is not compiled yet
+    """How much memory a session takes for a join of a number of windows, its dictionary and elements left aside."""
+    _full_session(Form("small", ways, 10, 10, 10))  # compiles what is not compiled yet
     before = resident_bytes()
-    session, numbers = _filled(Form("join", ways, rows, rows, rows))
+    session, numbers = _full_session(Form("join", ways, rows, rows, rows))
     return max(0, resident_bytes() - before - session.sizes()["dictionary"] - numbers)
 
 
-def _filled(form: Form) -> tuple[Session, int]:
+def _full_session(form: Form) -> tuple[Session, int]:
     """A session with full windows that have moved on, and the bytes of what fed it."""
     session = Session()
     pins = session.dictionary.pins

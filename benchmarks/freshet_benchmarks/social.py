@@ -76,8 +76,8 @@ class Friends:
         """How many friends users have."""
         return self.firsts[users + 1] - self.firsts[users]
 
-    def picked(self, random: np.random.Generator, users: Ints, counts: Ints) -> Pairs:
-        """For row `i` so many friends of user `i`, each once, or all where there are not so many: row, friend."""
+    def choose(self, random: np.random.Generator, users: Ints, counts: Ints) -> Pairs:
+        """For row `i` `counts[i]` friends of user `i`, each once, or all where there are fewer: row, friend."""
         known = self.of(users)
         counts = np.minimum(counts, known)
         rows = np.repeat(np.arange(users.size), counts)
@@ -227,7 +227,7 @@ def make_block(network: SocialNetwork, number: int) -> Block:
 
 def hashtags(random: np.random.Generator, posts: Ints, posters: Ints) -> Pairs:
     """The tags of posts: few that everybody uses, and some that a user uses again and again."""
-    rows = np.repeat(np.arange(posts.size), 1 + _chosen(random, HASHTAG_SHARES, posts.size))
+    rows = np.repeat(np.arange(posts.size), 1 + _draw_shares(random, HASHTAG_SHARES, posts.size))
     own = random.random(rows.size) < FAVOURITE_SHARE
     favourites = _scattered(posters[rows] * FAVOURITES + random.integers(0, FAVOURITES, rows.size))
     return _once(posts[rows], _tag(np.where(own, favourites, random.random(rows.size))))
@@ -236,7 +236,7 @@ def hashtags(random: np.random.Generator, posts: Ints, posters: Ints) -> Pairs:
 def user_tags(random: np.random.Generator, network: SocialNetwork, photos: Ints, photographers: Ints) -> Pairs:
     """Who is seen on photos: friends of who took them."""
     counts = random.integers(0, MOST_USER_TAGS + 1, photos.size)
-    rows, users = network.friends.picked(random, photographers, counts)
+    rows, users = network.friends.choose(random, photographers, counts)
     return Pairs(photos[rows], users)
 
 
@@ -246,7 +246,7 @@ def likes(
     """Who likes items: friends of who made them. Where they may be drawn again, they are fewer in the end."""
     counts = random.integers(0, MOST_LIKES + 1, items.size)
     if not again:
-        rows, users = network.friends.picked(random, makers, counts)
+        rows, users = network.friends.choose(random, makers, counts)
         return Pairs(items[rows], users)
     rows = np.repeat(np.arange(items.size), np.where(network.friends.of(makers) > 0, counts, 0))
     return _once(items[rows], some_friend(random, network, makers[rows]))
@@ -281,7 +281,7 @@ def _friends(random: np.random.Generator, friendships: Pairs, users: int) -> Fri
 
 
 def _members(random: np.random.Generator, network: SocialNetwork, groups: Ints) -> Pairs:
-    """Of each group so many users, in even steps from the founder on so that none comes twice."""
+    """Of each group as many users as it has members, in even steps from the founder on so that none comes twice."""
     counts = network.member_firsts[groups + 1] - network.member_firsts[groups]
     rows = np.repeat(np.arange(groups.size), counts)
     steps = 1 + (random.random(groups.size) * (network.users // (MOST_MEMBERS + 1))).astype(np.int64).clip(0, 9)
@@ -298,7 +298,7 @@ def _comments(random: np.random.Generator, network: SocialNetwork, first: int, e
 
 
 def _interests(random: np.random.Generator, users: Ints) -> Pairs:
-    counts = 1 + _chosen(random, INTEREST_SHARES, users.size)
+    counts = 1 + _draw_shares(random, INTEREST_SHARES, users.size)
     rows = np.repeat(np.arange(users.size), counts)
     starts = random.integers(0, INTERESTS, users.size)
     return Pairs(users[rows], (starts[rows] + 3 * _within(counts)) % INTERESTS)
@@ -306,10 +306,10 @@ def _interests(random: np.random.Generator, users: Ints) -> Pairs:
 
 def _countries(random: np.random.Generator, users: int) -> Ints:
     rest = (1.0 - sum(COUNTRIES.values())) / len(OTHER_COUNTRIES)
-    return _chosen(random, (*COUNTRIES.values(), *[rest] * len(OTHER_COUNTRIES)), users)
+    return _draw_shares(random, (*COUNTRIES.values(), *[rest] * len(OTHER_COUNTRIES)), users)
 
 
-def _chosen(random: np.random.Generator, shares: tuple[float, ...], count: int) -> Ints:
+def _draw_shares(random: np.random.Generator, shares: tuple[float, ...], count: int) -> Ints:
     ends = np.cumsum(shares)
     chosen: Ints = (ends / ends[-1]).searchsorted(random.random(count), "right")
     return chosen

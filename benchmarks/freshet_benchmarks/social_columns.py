@@ -214,7 +214,7 @@ def text(numbers: Ints) -> pa.Array:
     return pa.array(numbers).cast(pa.string())
 
 
-def plain(texts: pa.Array) -> pa.Array:
+def string_literals(texts: pa.Array) -> pa.Array:
     """Strings."""
     return joined('"', texts, '"')
 
@@ -227,7 +227,7 @@ def typed(texts: pa.Array, datatype: str) -> pa.Array:
 def lines(statements: list[Statements], times: Ints | None = None, *, at_once: int) -> Iterator[pa.Buffer]:
     """Statements as N-Triples, what is about one thing together; timed where each thing has a time.
 
-    The text of so many lines at once lies in one piece.
+    The text of this many lines lies in one piece.
     """
     parts = []
     for subjects, predicate, objects, about in statements:

@@ -33,9 +33,9 @@ from freshet_benchmarks.social_words import (
     PLACES,
     TAG_WORDS,
     address,
+    choose_words,
     degrees,
     sentences,
-    some,
 )
 
 SENT_FROM_PHONE = 0.4
@@ -49,7 +49,7 @@ def post_statements(
     yield Statements(named, RDF + "type", Same(f"<{VOCABULARY}Post>", posts.size), about)
     yield Statements(named, RDF + "type", Same(f"<{SIOC}Post>", posts.size), about)
     yield Statements(named, DCTERMS + "title", Same('"null"', posts.size), about)
-    yield from sent(random, named, posters, created)
+    yield from sending_statements(random, named, posters, created)
     yield Statements(named, SIOC + "content", sentences(random, posts), about)
     yield Statements(Numbered(f"<{FORUM}", posters * FORUMS_PER_USER), SIOC + "container_of", named, about)
     yield Statements(Numbered(f"<{USER}", posters), SIOC + "creator_of", named, about)
@@ -66,7 +66,7 @@ def comment_statements(
     posts = Numbered(f"<{POST}", commented)
     yield Statements(named, RDF + "type", Same(f"<{VOCABULARY}Comment>", comments.size), about)
     yield Statements(named, RDF + "type", Same(f"<{SIOC}Item>", comments.size), about)
-    yield from sent(random, named, commenters, created)
+    yield from sending_statements(random, named, commenters, created)
     yield Statements(named, SIOC + "content", sentences(random, comments), about)
     yield Statements(named, SIOC + "reply_of", posts, about)
     yield Statements(posts, SIOC + "container_of", named, about)
@@ -98,7 +98,7 @@ def photo_statements(
     yield Statements(named, DBPO + "location", Chosen(PLACE_NAMES, places), about)
     for predicate, most in (("latd", 60), ("longd", 170)):
         yield Statements(named, DBPPROP + predicate, _where(places, most), about)
-    yield from sent(random, named, photographers, created)
+    yield from sending_statements(random, named, photographers, created)
     yield Statements(Numbered(f"<{ALBUM}", albums), SIOC + "container_of", named, about)
     tagged, users = user_tags
     rows = photos.searchsorted(tagged)
@@ -124,15 +124,17 @@ def position_statements(
     yield Statements(named, VOCABULARY + "trackedLocation", Chosen(PLACE_NAMES, tracked % PLACES), about)
 
 
-def sent(random: np.random.Generator, things: Numbered, users: Ints, created: Column) -> Iterator[Statements]:
+def sending_statements(
+    random: np.random.Generator, things: Numbered, users: Ints, created: Column
+) -> Iterator[Statements]:
     """When, from where and with what users sent something."""
     about = np.arange(users.size)
     yield Statements(things, DC + "created", created, about)
-    yield Statements(things, VOCABULARY + "browser", some(random, BROWSERS, users.size), about)
+    yield Statements(things, VOCABULARY + "browser", choose_words(random, BROWSERS, users.size), about)
     yield Statements(things, SIOC + "ip_address", address(users), about)
     phones = np.flatnonzero(random.random(users.size) < SENT_FROM_PHONE)
     with_phones = Numbered(things.before, things.numbers[phones])
-    yield Statements(with_phones, VOCABULARY + "agent", some(random, AGENTS, phones.size), phones)
+    yield Statements(with_phones, VOCABULARY + "agent", choose_words(random, AGENTS, phones.size), phones)
 
 
 def _where(places: Ints, most: int) -> Degrees:

@@ -92,7 +92,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class SocialStreams:
-    """The streams over a network at so many triples a second, all together, from a batch on.
+    """The streams over a network at a number of triples a second, all together, from a batch on.
 
     `made` has how many things there were in each stream before it.
     """
@@ -135,7 +135,7 @@ class SocialStreams:
         posts, posters = self._new_posts(number)
         tags = hashtags(random, posts, posters)
         times = _times(number, posts.size)
-        return Batch(list(post_statements(random, posts, posters, tags, _created(times))), times)
+        return Batch(list(post_statements(random, posts, posters, tags, _creation_times(times))), times)
 
     def _photos(self, number: int) -> Batch:
         """Photos, and before the first of each album the album."""
@@ -147,17 +147,17 @@ class SocialStreams:
         statements = []
         starts = np.flatnonzero((photos - network.photos) % PHOTOS_PER_ALBUM == 0)
         for each in album_statements(
-            albums[starts], takers[starts], network.countries[takers[starts]], _created(times[starts])
+            albums[starts], takers[starts], network.countries[takers[starts]], _creation_times(times[starts])
         ):
             statements.append(each._replace(about=starts[each.about]))
-        statements += photo_statements(random, photos, albums, takers, tags, _created(times))
+        statements += photo_statements(random, photos, albums, takers, tags, _creation_times(times))
         return Batch(statements, times)
 
     def _positions(self, number: int) -> Batch:
         random = self._random(_POSITIONS, number)
         first, end = self._numbers(GPS_STREAM, number)
-        tracked, times = self._acting(random, end - first), _times(number, end - first)
-        return Batch(list(position_statements(random, np.arange(first, end), tracked, _created(times))), times)
+        tracked, times = self._choose_users(random, end - first), _times(number, end - first)
+        return Batch(list(position_statements(random, np.arange(first, end), tracked, _creation_times(times))), times)
 
     def _likes(self, number: int, stream: str) -> Batch:
         """Likes of what is new, and of what is stored; the likes of one item together, as often as LSBench has them."""
@@ -173,7 +173,7 @@ class SocialStreams:
         return Batch(list(statements), _times(number, repeated.left.size))
 
     def _stored_likes(self, random: np.random.Generator, wanted: int, *, of_posts: bool) -> Pairs:
-        """So many likes of stored posts or photos."""
+        """A number of likes of stored posts or photos."""
         network = self.network
         stored, makers = (network.posts, network.makers) if of_posts else (network.photos, network.photographers)
         if wanted <= 0 or not stored or not network.friends.friends.size:
@@ -200,7 +200,9 @@ class SocialStreams:
     def _new_posts(self, number: int) -> tuple[Ints, Ints]:
         """The posts of a batch, and who makes them."""
         first, end = self._numbers(POST_STREAM, number)
-        return self.network.posts + np.arange(first, end), self._acting(self._random(_MAKERS, number), end - first)
+        return self.network.posts + np.arange(first, end), self._choose_users(
+            self._random(_MAKERS, number), end - first
+        )
 
     def _new_photos(self, number: int) -> tuple[Ints, Ints]:
         """The photos of a batch, and who takes them: one user those of an album."""
@@ -216,7 +218,7 @@ class SocialStreams:
         before, passed = self.made.get(stream, 0), number - self.first_batch
         return before + int(passed * each), before + int((passed + 1) * each)
 
-    def _acting(self, random: np.random.Generator, size: int) -> Ints:
+    def _choose_users(self, random: np.random.Generator, size: int) -> Ints:
         """Users, half of them of those who are online."""
         online = self.online[random.integers(0, self.online.size, size)]
         return np.where(random.random(size) < ONLINE_SHARE, online, random.integers(0, self.network.users, size))
@@ -242,7 +244,7 @@ def _times(number: int, things: int) -> Ints:
     return number * BATCH_MS + np.arange(things) * BATCH_MS // max(1, things)
 
 
-def _created(times: Ints) -> Moments:
+def _creation_times(times: Ints) -> Moments:
     return Moments(FIRST_SECONDS + SPAN_SECONDS + times // 1000)
 
 

@@ -32,7 +32,7 @@ from freshet_benchmarks.social_columns import (
     Texts,
     joined,
     lines,
-    plain,
+    string_literals,
     text,
 )
 from freshet_benchmarks.social_items import (
@@ -72,10 +72,10 @@ from freshet_benchmarks.social_words import (
     UNIVERSITIES,
     YEARS,
     address,
+    choose_words,
     days,
     degrees,
     moments,
-    some,
 )
 
 CHUNK = 200_000
@@ -83,7 +83,7 @@ _TOLD = 2  # what random numbers are for: those of this module
 
 
 def write_social(path: Path, *, triples: int = 1_000_000, seed: int = 11) -> int:
-    """Write a network of about so many triples as N-Triples; gives the number of lines.
+    """Write a network of about this many triples as N-Triples; gives the number of lines.
 
     From 600,000 on it has the users that `social_queries` name.
     """
@@ -92,7 +92,7 @@ def write_social(path: Path, *, triples: int = 1_000_000, seed: int = 11) -> int
 
 
 def network_of(triples: int, *, seed: int = 11) -> SocialNetwork:
-    """A network that is about so many triples."""
+    """A network of about this many triples."""
     return make_network(max(2, round(triples / TRIPLES_PER_USER)), seed=seed)
 
 
@@ -152,15 +152,15 @@ def sections(network: SocialNetwork, block: Block) -> Iterator[list[Statements]]
 def _people(random: np.random.Generator, network: SocialNetwork, block: Block) -> Iterator[Statements]:
     numbers, count = block.users, block.users.size
     about, people, countries = np.arange(count), Numbered(f"<{PERSON}", block.users), network.countries[block.users]
-    names = some(random, FIRST_NAMES, count)
+    names = choose_words(random, FIRST_NAMES, count)
     yield Statements(people, RDF + "type", Same(f"<{FOAF}Person>", count), about)
     yield Statements(people, FOAF + "firstName", names, about)
-    yield Statements(people, FOAF + "lastName", some(random, LAST_NAMES, count), about)
+    yield Statements(people, FOAF + "lastName", choose_words(random, LAST_NAMES, count), about)
     yield Statements(people, FOAF + "based_near", Chosen(COUNTRY_IRIS, countries), about)
     yield Statements(people, FOAF + "based_near", Chosen(COUNTRY_NAMES, countries), about)
     yield Statements(people, DBPPROP + "latd", degrees(random, count, 60), about)
     yield Statements(people, DBPPROP + "longd", degrees(random, count, 170), about)
-    yield Statements(people, VOCABULARY + "browser", some(random, BROWSERS, count), about)
+    yield Statements(people, VOCABULARY + "browser", choose_words(random, BROWSERS, count), about)
     yield Statements(people, SIOC + "ip_address", address(numbers), about)
     for share, predicate, words in (
         (0.81, FOAF + "organization", UNIVERSITIES),
@@ -171,9 +171,9 @@ def _people(random: np.random.Generator, network: SocialNetwork, block: Block) -
         (0.80, VOCABULARY + "workFrom", YEARS),
     ):
         rows = _share(random, share, count)
-        yield Statements(Numbered(f"<{PERSON}", numbers[rows]), predicate, some(random, words, rows.size), rows)
+        yield Statements(Numbered(f"<{PERSON}", numbers[rows]), predicate, choose_words(random, words, rows.size), rows)
     rows = _share(random, 0.80, count)
-    mail = Texts(plain(joined("mail", text(numbers[rows]), "@example.org")))
+    mail = Texts(string_literals(joined("mail", text(numbers[rows]), "@example.org")))
     yield Statements(Numbered(f"<{PERSON}", numbers[rows]), SIOC + "email", mail, rows)
 
 
@@ -192,7 +192,7 @@ def _users(random: np.random.Generator, network: SocialNetwork, block: Block) ->
         yield Statements(users, SIOC + "subscriber_of", forums, about)
     rows = _share(random, 0.48, count)
     told = Numbered(f"<{USER}", numbers[rows])
-    yield Statements(told, VOCABULARY + "status", some(random, STATUSES, rows.size), rows)
+    yield Statements(told, VOCABULARY + "status", choose_words(random, STATUSES, rows.size), rows)
     left, interests = block.interests
     interested = Numbered(f"<{USER}", left)
     yield Statements(interested, VOCABULARY + "interest", Chosen(INTEREST_WORDS, interests), left - first)
@@ -222,9 +222,9 @@ def _groups(random: np.random.Generator, network: SocialNetwork, block: Block) -
     founders = Numbered(f"<{USER}", network.group_founders[numbers])
     yield Statements(groups, RDF + "type", Same(f"<{VOCABULARY}Group>", count), about)
     yield Statements(groups, RDF + "type", Same(f"<{SIOC}Usergroup>", count), about)
-    yield Statements(groups, SIOC + "name", Texts(plain(joined("Friends of ", text(numbers)))), about)
+    yield Statements(groups, SIOC + "name", Texts(string_literals(joined("Friends of ", text(numbers)))), about)
     yield Statements(groups, DC + "created", moments(random, count), about)
-    yield Statements(groups, VOCABULARY + "tag", some(random, TAG_WORDS, count), about)
+    yield Statements(groups, VOCABULARY + "tag", choose_words(random, TAG_WORDS, count), about)
     yield Statements(founders, SIOC + "creator_of", groups, about)
     for forum in range(FORUMS_PER_GROUP):
         forums = Numbered(f"<{FORUM}", network.users * FORUMS_PER_USER + numbers * FORUMS_PER_GROUP + forum)
@@ -242,5 +242,5 @@ def _groups(random: np.random.Generator, network: SocialNetwork, block: Block) -
 
 
 def _share(random: np.random.Generator, share: float, count: int) -> Ints:
-    """Some rows of so many, in order."""
+    """A random share of a number of rows, in order."""
     return np.flatnonzero(random.random(count) < share)

@@ -8,7 +8,18 @@ import numpy as np
 import pyarrow as pa
 
 from freshet_benchmarks.social import COUNTRIES, INTERESTS, OTHER_COUNTRIES, TAGS
-from freshet_benchmarks.social_columns import Chosen, Degrees, Ints, Moments, Texts, Words, joined, plain, text, typed
+from freshet_benchmarks.social_columns import (
+    Chosen,
+    Degrees,
+    Ints,
+    Moments,
+    Texts,
+    Words,
+    joined,
+    string_literals,
+    text,
+    typed,
+)
 from freshet_benchmarks.social_vocabulary import DBP, XSD
 
 ADDRESSES = 1 << 16
@@ -26,7 +37,7 @@ _SENTENCE = (
 
 
 def _strings(*texts: str) -> Words:
-    return Words(plain(pa.array(texts)))
+    return Words(string_literals(pa.array(texts)))
 
 
 FIRST_NAMES = _strings("Ada", "Bela", "Chen", "Dara", "Emil", "Fatima", "Goran", "Hana", "Ivo", "Jun", "Kofi", "Lena")
@@ -35,22 +46,22 @@ GENDERS = _strings("female", "male")
 BROWSERS = _strings("Firefox", "Chrome", "Safari", "Opera", "Internet Explorer")
 AGENTS = _strings("iPhone", "Nokia", "HTC", "BlackBerry")
 STATUSES = _strings("Single", "Engaged", "Married", "In a relationship")
-UNIVERSITIES = Words(plain(joined("University ", text(np.arange(700)))))
-COMPANIES = Words(plain(joined("Company ", text(np.arange(500)))))
+UNIVERSITIES = Words(string_literals(joined("University ", text(np.arange(700)))))
+COMPANIES = Words(string_literals(joined("Company ", text(np.arange(500)))))
 YEARS = Words(typed(text(np.arange(1950, 2010)), XSD + "date"))
-TAG_WORDS = Words(plain(joined("tag", text(np.arange(TAGS)))))
-INTEREST_WORDS = Words(plain(joined("singer", text(np.arange(INTERESTS)))))
-PLACE_NAMES = Words(plain(joined("Place ", text(np.arange(PLACES)))))
+TAG_WORDS = Words(string_literals(joined("tag", text(np.arange(TAGS)))))
+INTEREST_WORDS = Words(string_literals(joined("singer", text(np.arange(INTERESTS)))))
+PLACE_NAMES = Words(string_literals(joined("Place ", text(np.arange(PLACES)))))
 COUNTRY_IRIS = Words(joined(f"<{DBP}", _COUNTRY_NAMES, ">"))
-COUNTRY_NAMES = Words(plain(_COUNTRY_NAMES))
-ALBUM_TITLES = Words(plain(joined("Album ", _COUNTRY_NAMES)))
+COUNTRY_NAMES = Words(string_literals(_COUNTRY_NAMES))
+ALBUM_TITLES = Words(string_literals(joined("Album ", _COUNTRY_NAMES)))
 
 
 @cache
 def addresses() -> Words:
     """Internet addresses; a user always has the same."""
     numbers = np.arange(ADDRESSES)
-    return Words(plain(joined("10.20.", text(numbers >> 8), ".", text(numbers & 255))))
+    return Words(string_literals(joined("10.20.", text(numbers >> 8), ".", text(numbers & 255))))
 
 
 @cache
@@ -60,8 +71,8 @@ def days() -> Words:
     return Words(typed(dates, XSD + "date"))
 
 
-def some(random: np.random.Generator, words: Words, count: int) -> Chosen:
-    """So many words by chance."""
+def choose_words(random: np.random.Generator, words: Words, count: int) -> Chosen:
+    """A number of words by chance."""
     return Chosen(words, random.integers(0, len(words.keys), count))
 
 
@@ -71,7 +82,7 @@ def address(users: Ints) -> Chosen:
 
 
 def degrees(random: np.random.Generator, count: int, most: int) -> Degrees:
-    """So many numbers of degrees."""
+    """A number of random degrees."""
     return Degrees(random.integers(-most * 10**6, most * 10**6, count))
 
 
@@ -85,4 +96,4 @@ def sentences(random: np.random.Generator, numbers: Ints) -> Texts:
     words: list[pa.Array | str] = []
     for choice in _SENTENCE * 2:
         words += [pa.array(choice).take(pa.array(random.integers(0, len(choice), numbers.size))), " "]
-    return Texts(plain(joined(*words, text(numbers))))
+    return Texts(string_literals(joined(*words, text(numbers))))

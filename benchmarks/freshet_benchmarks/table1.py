@@ -80,7 +80,7 @@ class World:
 
 
 def make_world(folder: Path, triples: int = STORED) -> World:
-    """Stored data of so many triples in the social network, and a fortieth of that many stations."""
+    """Stored data: `triples` in the social network, and a fortieth of that number of stations."""
     users = max(20, round(triples / TRIPLES_PER_USER))
     weather = Weather(max(500, triples // 40))
     weather_file, social_file = folder / "stations.nt", folder / "social.nt"
@@ -150,7 +150,7 @@ class Merged:
         self._now_ms = 0
 
     def fill(self, sizes: Mapping[str, int]) -> Mapping[str, Elements]:
-        """So many elements of each stream and all that come before them, at one instant."""
+        """A number of elements of each stream and all that come before them, at one instant."""
         taken: list[_Tagged] = []
         counts = dict.fromkeys(sizes, 0)
         while any(counts[stream] < size for stream, size in sizes.items()):
@@ -162,7 +162,7 @@ class Merged:
         return self._split(whole, np.full(len(whole.tags), self._now_ms))
 
     def batches(self, size: int, count: int) -> Iterator[Mapping[str, Elements]]:
-        """Batches of so many elements in all streams together, one a millisecond."""
+        """Batches of a number of elements in all streams together, one a millisecond."""
         for _ in range(count):
             while sum(len(block.tags) for block in self._waiting) < size:
                 self._waiting.append(self._block())

@@ -30,7 +30,7 @@ _PER_BLOCK = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Weather:
-    """So many stations are stored; the first `active` of them send."""
+    """`stations` are stored; the first `active` of them send."""
 
     stations: int = 12_000
     active: int = 500

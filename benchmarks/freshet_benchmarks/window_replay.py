@@ -95,10 +95,11 @@ def replay(
     warming_ms: int = 0,
     join_here: bool = True,
 ) -> Replayed:
-    """Join what `write_files` has written. With `paced_ms` each file, of so many milliseconds, comes in its time.
-    `join_here`: on the driver, as pipelines do where Spark is local, or in Spark's state store.
+    """Join what `write_files` has written. With `paced_ms` a file has that many milliseconds of
+    records and comes in its time. `join_here`: on the driver, as pipelines do where Spark is local, or in Spark's state
+    store.
 
-    Of the pairs and micro-batches of the first `warming_ms` it is not told how long they took.
+    The pairs and micro-batches of the first `warming_ms` are not timed.
     """
     # Spark looks after a state store for a while after its query has ended, so no two may have one place.
     home = Path(tempfile.mkdtemp(prefix="replay-", dir=files.parent))
@@ -121,7 +122,7 @@ def replay(
     began = time.time()
     try:
         if paced_ms is not None:
-            while running.doing() != "waits":
+            while running.activity() != "waits":
                 running.check()
                 time.sleep(0.05)
             began = time.time()

@@ -87,7 +87,7 @@ def _in_ticks(spark: Any, workload: Workload, folder: Path) -> list[Figure]:
     figures: list[Figure] = []
     for name, window in WINDOWS.items():
         found = patiently(partial(replay, spark, files, window))
-        figures += _told(
+        figures += _report_figures(
             [
                 *found_figures(workload.name, name, completeness(found.pairs, wanted), found.late),
                 *waiting_figures(workload.name, name, waiting_records(streams, window)),
@@ -104,7 +104,7 @@ def _in_real_time(spark: Any, workload: Workload, folder: Path) -> list[Figure]:
         found = patiently(
             partial(replay, spark, files, WINDOWS[name], paced_ms=PACED_MS, warming_ms=1_000 * WARMING_SECONDS)
         )
-        figures += _told(paced_figures(workload.name, name, found))
+        figures += _report_figures(paced_figures(workload.name, name, found))
     return figures
 
 
@@ -120,7 +120,7 @@ def patiently(run: Callable[[], Replayed]) -> Replayed:
     return run()
 
 
-def _told(figures: list[Figure]) -> list[Figure]:
+def _report_figures(figures: list[Figure]) -> list[Figure]:
     """Figures, each on standard error as soon as it is there: a run takes minutes, and may fail."""
     for figure in figures:
         print(f"{figure.name} {figure.value:.6g} {figure.unit}", file=sys.stderr, flush=True)

@@ -130,7 +130,7 @@ def test_an_error_of_the_streams_is_not_lost() -> None:
     [batch] = played.batches(1)
     with (
         pytest.raises(InputError, match="there is no stream <nowhere>"),
-        played.playing([{"nowhere": batch[next(iter(RATES))]}]) as thread,
+        played.play_in_background([{"nowhere": batch[next(iter(RATES))]}]) as thread,
     ):
         thread.join()
 

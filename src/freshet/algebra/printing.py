@@ -149,7 +149,7 @@ def _flatten_chain(node: Node) -> list[Node]:
     return [part for side in sides for part in (_flatten_chain(side) if type(side) is type(node) else [side])]
 
 
-def _aligned(triples: Sequence[TriplePattern], short: IriText) -> list[str]:
+def _align_columns(triples: Sequence[TriplePattern], short: IriText) -> list[str]:
     """Triples in columns."""
     rows = [triple_terms(triple, short) for triple in triples]
     subjects, predicates = (max((len(row[place]) for row in rows), default=0) for place in (0, 1))
@@ -160,7 +160,7 @@ def _template(patterns: Sequence[TriplePattern | QuadPattern], short: IriText) -
     """The triples of a template in columns, those of each graph below its name."""
     lines = []
     for graph, group in groupby(patterns, lambda each: None if isinstance(each, TriplePattern) else each.graph):
-        triples = _aligned([each if isinstance(each, TriplePattern) else each.triple for each in group], short)
+        triples = _align_columns([each if isinstance(each, TriplePattern) else each.triple for each in group], short)
         if graph is not None:
             triples = [f"GRAPH {term_text(graph, short)}", *(f"  {line}" for line in triples)]
         lines += triples
@@ -173,7 +173,7 @@ def _title(node: Node, short: IriText) -> tuple[str, list[str]]:
     match node:
         case BGP(patterns):
             if len(patterns) > 1:
-                return "BGP", _aligned(patterns, short)
+                return "BGP", _align_columns(patterns, short)
             return " ".join(["BGP", *(facts["patterns"] or ["(empty)"])]), []
         case PathPattern():
             return f"Path {facts['path']}", []

@@ -108,7 +108,7 @@ class SlotWriter:
         numbers = np.arange(first, last, dtype=np.int64)
         random = np.random.default_rng([self.town.seed, form.code, slot])
         lines = form.lines(self.town, random, numbers, self._times_ms(random, numbers, rate))
-        lines, malformed = self._spoiled(random, lines, form.spoil)
+        lines, malformed = self._spoil_lines(random, lines, form.spoil)
         name = f"{stream}-{slot:06d}.{form.suffix}"
         hidden = into / f".{name}.part"
         with hidden.open("wb") as file:
@@ -122,7 +122,7 @@ class SlotWriter:
             times_ms -= random.integers(0, self.faults.disorder_ms, times_ms.size)
         return times_ms
 
-    def _spoiled(
+    def _spoil_lines(
         self, random: np.random.Generator, lines: pa.Array, spoil: Callable[[pa.Array], pa.Array]
     ) -> tuple[pa.Array, int]:
         if not self.faults.malformed_rate:

@@ -36,7 +36,7 @@ class Solutions:
 
     def scope(self, columns: Mapping[str, Ids], count: int, dictionary: Dictionary) -> str:
         """The scope of blank nodes for these rows: that of the evaluation before where the rows are the same."""
-        if not self._continued(columns, count):
+        if not self._continues(columns, count):
             self._scope = dictionary.fresh_scope()
             self._columns, self._results = dict(columns), []
         return self._scope
@@ -45,7 +45,7 @@ class Solutions:
         """Remember what an evaluation gave back."""
         self._results.append(ids)
 
-    def _continued(self, columns: Mapping[str, Ids], count: int) -> bool:
+    def _continues(self, columns: Mapping[str, Ids], count: int) -> bool:
         if not self._scope or not self._results or self._results[0].size != count:
             return False
         there = {_address(column) for column in columns.values()}

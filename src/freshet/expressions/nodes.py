@@ -81,12 +81,12 @@ def _strdt(batch: ColumnBatch, lexical: Column, datatype: Column) -> Keys:
     return keys_of(apply(_typed, read(batch, lexical, simple), read(batch, datatype, iri)))
 
 
-def _tagged(lexical: str, tag: str) -> str | None:
+def _lang_literal(lexical: str, tag: str) -> str | None:
     return f'"{lexical}"@{tag.lower()}' if _LANGUAGE_TAG.fullmatch(tag) else None
 
 
 def _strlang(batch: ColumnBatch, lexical: Column, tag: Column) -> Keys:
-    return keys_of(apply(_tagged, read(batch, lexical, simple), read(batch, tag, simple)))
+    return keys_of(apply(_lang_literal, read(batch, lexical, simple), read(batch, tag, simple)))
 
 
 def _scalar(text: str) -> pa.Scalar:

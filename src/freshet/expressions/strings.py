@@ -119,10 +119,10 @@ def _concat(batch: ColumnBatch, *arguments: Column) -> Column:
 
 
 def _encode_for_uri(batch: ColumnBatch, argument: Column) -> Keys:
-    return keys_of(apply(_encoded, read(batch, argument, text)))
+    return keys_of(apply(_percent_encode, read(batch, argument, text)))
 
 
-def _encoded(one: Text) -> str:
+def _percent_encode(one: Text) -> str:
     parts = []
     for first in range(0, len(one.lexical), _ENCODED_AT_ONCE):
         parts.append(quote(one.lexical[first : first + _ENCODED_AT_ONCE], safe=_UNRESERVED))

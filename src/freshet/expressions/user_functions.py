@@ -87,7 +87,7 @@ def _terms(found: pa.Array, batch: ColumnBatch) -> Column:
     if types.is_timestamp(kind):
         return _typed_literals(_date_times(found), "dateTime", batch)
     if types.is_struct(kind):
-        return _written(found, batch)
+        return _encode_structs(found, batch)
     raise TypeError(f"{kind} is none of boolean, integer, float, decimal, string, date, timestamp and struct of a term")
 
 
@@ -128,7 +128,7 @@ def _date_times(found: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(pc.replace_substring_regex(written, r"\.?0+$|(\.[0-9]*?)0+$", r"\1"), zone, "")
 
 
-def _written(found: pa.Array, batch: ColumnBatch) -> Ids:
+def _encode_structs(found: pa.Array, batch: ColumnBatch) -> Ids:
     """Structs of type, value, datatype and language, as `Session.arrow` has them."""
     names = {field.name for field in found.type}
     if not {"type", "value"} <= names <= {field.name for field in TERM}:

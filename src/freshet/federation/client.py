@@ -118,12 +118,12 @@ class _Asking:
 
     def solutions(self, query: ServiceQuery, bindings: Bindings | None) -> Columns:
         if bindings is None or len(bindings.rows) > self.settings.most_bindings or not bindings.names:
-            return columns(self._gathered([query.whole_query()]), query.variables, self.dictionary)
+            return columns(self._gather_answers([query.whole_query()]), query.variables, self.dictionary)
         if not self.endpoint.knows_values:
             return self._singly(query, bindings)
         texts = list(query.batches(bindings.names, rows_of_terms(bindings.rows, self.dictionary), self.settings.batch))
         try:
-            return columns(self._gathered(texts), query.variables, self.dictionary)
+            return columns(self._gather_answers(texts), query.variables, self.dictionary)
         except RejectedError as error:
             if not error.may_be_for_values:
                 raise
@@ -135,14 +135,14 @@ class _Asking:
         """A request for each binding, which is filled in."""
         texts = [query.single_query(bindings.names, row) for row in rows_of_terms(bindings.rows, self.dictionary)]
         asked = [(text, row) for text, row in zip(texts, bindings.rows, strict=True) if text is not None]
-        tables = self._gathered([text for text, _ in asked])
+        tables = self._gather_answers([text for text, _ in asked])
         parts = [columns([table], query.variables, self.dictionary) for table in tables]
         for part, (_, row) in zip(parts, asked, strict=True):
             for name, term_id in zip(bindings.names, row.tolist(), strict=True):
                 part.ids[name] = np.full(part.count, term_id)
         return stack_columns(parts, query.variables)
 
-    def _gathered(self, texts: Sequence[str]) -> list[Table]:
+    def _gather_answers(self, texts: Sequence[str]) -> list[Table]:
         """The answers to some queries, in their order. Where one fails, what has not begun of the rest is not asked."""
         futures = [self.endpoint.submit(text, self.dictionary.fresh_scope(), self.seconds) for text in texts]
         try:

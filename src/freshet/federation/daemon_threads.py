@@ -32,7 +32,7 @@ class DaemonThreads:
         future: Future[Table] = Future()
         with self._changed:
             if self._closed:
-                future.set_exception(_closed())
+                future.set_exception(_closed_error())
                 return future
             self._queue.append((future, work))
             if self._idle < len(self._queue) and self._threads < self._most:
@@ -50,7 +50,7 @@ class DaemonThreads:
             self._changed.notify_all()
         for future in given_up:
             if future.set_running_or_notify_cancel():
-                future.set_exception(_closed())
+                future.set_exception(_closed_error())
 
     def _run(self) -> None:
         while (item := self._next()) is not None:
@@ -80,5 +80,5 @@ def _do(future: Future[Table], work: Work) -> None:
         future.set_result(found)
 
 
-def _closed() -> ServiceError:
+def _closed_error() -> ServiceError:
     return ServiceError("the session is closed, so no endpoint is asked")

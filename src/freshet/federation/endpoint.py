@@ -104,7 +104,7 @@ class Endpoint:
         return table
 
     def _read(self, query: str, blank_scope: str, seconds: float | None) -> Table:
-        body = self._requests.ask(self.url, query, seconds, self._troubled)
+        body = self._requests.ask(self.url, query, seconds, self._set_trouble)
         try:
             found = READERS[body.format](body.data, TermKeys(blank_scope), None)
         except InputError as error:
@@ -113,7 +113,7 @@ class Endpoint:
             raise ServiceError(f"{show_url(self.url)} answers SELECT as if it were ASK")
         return found
 
-    def _troubled(self, message: str) -> None:
+    def _set_trouble(self, message: str) -> None:
         self.trouble = message
 
     def _note(self, seconds: float | None, error: ServiceError | None) -> None:

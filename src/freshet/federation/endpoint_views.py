@@ -108,11 +108,11 @@ class EndpointViews:
         """The view of an endpoint, or why there is none."""
         known = self._known.pop(endpoint, None)
         if known is None:
-            known = self._made(endpoint)
+            known = self._make_view(endpoint)
         self._known[endpoint] = known
         return known
 
-    def _made(self, endpoint: int) -> AnyView | str:
+    def _make_view(self, endpoint: int) -> AnyView | str:
         term = self._dictionary.decode(endpoint)
         pattern = self._pattern
         if not isinstance(term, Iri):

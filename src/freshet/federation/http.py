@@ -217,7 +217,7 @@ class Requests:
         headers = {"Accept": accept, "Accept-Encoding": "identity", "User-Agent": "freshet", **own}
         if (credentials := authorization(url, self.settings, os.environ)) is not None:
             headers["Authorization"] = credentials
-        left = _left(url, end)
+        left = _seconds_left(url, end)
         if sent is not None:
             headers["Content-Type"] = sent.kind
         try:
@@ -272,12 +272,12 @@ class Requests:
                 size += len(part)
                 if size > self.settings.most_bytes:
                     raise ServiceError(f"{show_url(url)} answers with more than {self.settings.most_bytes} bytes")
-                _left(url, end)
+                _seconds_left(url, end)
         except HTTPError as error:
             raise _PassingError(f"{show_url(url)} stopped in the middle of its answer: {_reason(error)}") from None
 
 
-def _left(url: str, end: float) -> float:
+def _seconds_left(url: str, end: float) -> float:
     """The seconds that are left; none is an error."""
     left = end - monotonic()
     if left <= 0:

@@ -144,7 +144,7 @@ class LocalView:
                 self._shrink(self._settings.most_entries // 2)
             entries = self._entries(needed.keys)
             candidates = Candidates(now_ms(), needed.slide_ms, entries, needed.lives, needed.uses)
-            chosen = self._chosen(candidates, self._budget(seconds), accuracy)
+            chosen = self._choose_entries(candidates, self._budget(seconds), accuracy)
             spent = 0 if self.endpoint.breaker.is_open else len(chosen)  # else they fail before any request
             self._send(chosen)
             asked = Asked(candidates, spent, [each.future for each in self._requests])
@@ -242,7 +242,7 @@ class LocalView:
             rounds = max(1, int(_USED * seconds / max(took, 1e-4)))
         return rounds * self._settings.requests_at_once * a_request
 
-    def _chosen(self, candidates: Candidates, budget: int, accuracy: float | None) -> Ids:
+    def _choose_entries(self, candidates: Candidates, budget: int, accuracy: float | None) -> Ids:
         """The entries to ask for: the missing ones, then by gain until the accuracy is reached."""
         known = self._known[candidates.entries]
         missing = candidates.entries[~known & ~self._asked[candidates.entries]]

@@ -147,11 +147,11 @@ def _java_double(value: float) -> str:
 
 
 def _slug(given: Inputs) -> Values:
-    lower = _lowered(given["str"], given.rows)
+    lower = _lower_case(given["str"], given.rows)
     return pc.utf8_trim(pc.replace_substring_regex(lower, "[^a-z0-9]+", "-"), characters="-")
 
 
-def _lowered(text: Values, rows: int) -> Values:
+def _lower_case(text: Values, rows: int) -> Values:
     return pc.ascii_lower(text) if _is_ascii(text) else by_row(str.lower, rows, text)
 
 
@@ -210,13 +210,13 @@ def split_texts(given: Inputs) -> Values:
     return list_array(np.array(lengths, np.int64), string_array(pieces))
 
 
-def _found(test: Callable[[str, str], bool]) -> Callable[[str, str], str]:
+def _as_boolean_text(test: Callable[[str, str], bool]) -> Callable[[str, str], str]:
     return lambda text, wanted: "true" if test(text, wanted) else "false"
 
 
 _FUNCTIONS: dict[str, Callable[[Inputs], Values]] = {
     "toUpperCase": lambda given: _upper_case(given, _VALUE),
-    "toLowerCase": lambda given: _lowered(given[_VALUE], given.rows),
+    "toLowerCase": lambda given: _lower_case(given[_VALUE], given.rows),
     "toTitleCase": lambda given: given.by_row(_title, _VALUE),
     "string_trim": lambda given: pc.utf8_trim(given[_VALUE], characters=" \t\n\x0b\f\r"),
     "string_length": lambda given: pc.utf8_length(given[_VALUE]),
@@ -225,9 +225,11 @@ _FUNCTIONS: dict[str, Callable[[Inputs], Values]] = {
         lambda text, find, replace: text.replace(find, replace) if find else text, _VALUE, "find", "replace"
     ),
     "string_replaceChars": lambda given: given.by_row(_replace_chars, _VALUE, "find", "replace"),
-    "string_contains": lambda given: given.by_row(_found(lambda text, part: part in text), _VALUE, "string_sub"),
-    "string_startsWith": lambda given: given.by_row(_found(str.startswith), _VALUE, "string_sub"),
-    "string_endsWith": lambda given: given.by_row(_found(str.endswith), _VALUE, "string_sub"),
+    "string_contains": lambda given: given.by_row(
+        _as_boolean_text(lambda text, part: part in text), _VALUE, "string_sub"
+    ),
+    "string_startsWith": lambda given: given.by_row(_as_boolean_text(str.startswith), _VALUE, "string_sub"),
+    "string_endsWith": lambda given: given.by_row(_as_boolean_text(str.endswith), _VALUE, "string_sub"),
     "string_indexOf": lambda given: given.by_row(lambda text, part: str(text.find(part)), _VALUE, "string_sub"),
     "string_lastIndexOf": lambda given: given.by_row(lambda text, part: str(text.rfind(part)), _VALUE, "string_sub"),
     "string_md5": lambda given: given.by_row(lambda text: hashlib.md5(text.encode()).hexdigest(), _VALUE),
@@ -252,7 +254,9 @@ _FUNCTIONS: dict[str, Callable[[Inputs], Values]] = {
     "notEqual": lambda given: pc.not_equal(given[_VALUE], given["valueParam2"]),
     "isNull": lambda given: pc.is_null(given["str"]),
     "isNotNull": lambda given: pc.is_valid(given["str"]),
-    "stringContainsOtherString": lambda given: given.by_row(_found(lambda text, part: part in text), "str", "otherStr"),
+    "stringContainsOtherString": lambda given: given.by_row(
+        _as_boolean_text(lambda text, part: part in text), "str", "otherStr"
+    ),
     "concat": _concat,
     "slugify": _slug,
 }

@@ -166,13 +166,13 @@ def _nodes(
             pieces += [text_scalar("-"), numbers(np.arange(owners.size) - firsts).cast(pa.string())]
         nodes = pc.binary_join_element_wise(*pieces, _NOTHING)
     else:
-        nodes = _single(_plain(term), renderer, rows, reasons).take(taken)
+        nodes = _single(_without_gathering(term), renderer, rows, reasons).take(taken)
     if graphs is None or term.type is not TermType.BLANK_NODE:
         return nodes
     return pc.binary_join_element_wise(nodes, text_scalar("-g"), hexadecimal(graphs.take(taken)), _NOTHING)
 
 
-def _plain(term: TermMap) -> TermMap:
+def _without_gathering(term: TermMap) -> TermMap:
     return TermMap(term.type, term.expression, condition=term.condition, base=term.base)
 
 

@@ -159,7 +159,7 @@ def field_table(field: Field, batch: pa.RecordBatch, level: Level) -> FieldTable
         )
         return _iterable(field, owners, texts, len(batch), level.functions, inner)
     owners, texts, kind = _flat(*level.texts(batch, field.expression), len(batch))
-    every = _extended(owners, len(batch))
+    every = _add_missing_rows(owners, len(batch))
     places = numbers(*every)
     positions = within_owner(owners) if owners.size else np.zeros(1, np.int64)
     own = np.sort(np.concatenate([owners, np.setdiff1d(np.arange(len(batch)), owners)]))
@@ -201,7 +201,7 @@ def _flat(texts: Any, kind: Any, rows: int) -> tuple[Rows, pa.Array, pa.Array]:
     return whole_numbers(owners.cast(pa.int64())), texts, kind
 
 
-def _extended(owners: Rows, records: int) -> tuple[Rows, NDArray[np.bool_]]:
+def _add_missing_rows(owners: Rows, records: int) -> tuple[Rows, NDArray[np.bool_]]:
     """The rows of values, with one for each record that has none; and which of them are there."""
     alone = np.setdiff1d(np.arange(records), owners)
     order = np.argsort(np.concatenate([owners, alone]), kind="stable")
@@ -268,7 +268,7 @@ def _iterable(
     if REASON in batch.schema.names and batch.column(REASON).null_count < len(batch):
         given = batch.column(REASON).take(numbers(made.owners))
         reasons = given if reasons is None else pc.coalesce(given, reasons)
-    rows, there = _extended(around[made.owners], records)
+    rows, there = _add_missing_rows(around[made.owners], records)
     places = numbers(rows, there)
     columns = {f"{field.name}.{name}": take_columns(column, places) for name, column in made.columns.items()}
     indexes = positions[np.minimum(rows, positions.size - 1)] if positions.size else rows

@@ -46,7 +46,7 @@ def place_mapping(mapping_file: Path, options: MapOptions, on: str) -> Placement
         return Placement(PROCESS, f"mapping {_WHERE[PROCESS]}: it has {what}")
     if databases:
         return Placement(SPARK, f"mapping {_WHERE[SPARK]}: a database is read through JDBC")
-    held = _held(mapping, options)
+    held = _held_sources(mapping, options)
     total, kept = _bytes({each.source for each in mapping.triples_maps}), _bytes(held)
     if kept > MOST_HELD_BYTES:
         what = "for --distinct" if options.distinct else "to join"
@@ -64,7 +64,7 @@ def _needs_jdbc(source: LogicalSource) -> bool:
     return any(isinstance(each, DatabaseSource) and needs_jdbc(each) for each in bases)
 
 
-def _held(mapping: Mapping, options: MapOptions) -> set[LogicalSource]:
+def _held_sources(mapping: Mapping, options: MapOptions) -> set[LogicalSource]:
     """The sources of which records are held in memory."""
     if options.distinct:
         return {each.source for each in mapping.triples_maps}
@@ -73,7 +73,7 @@ def _held(mapping: Mapping, options: MapOptions) -> set[LogicalSource]:
 
 
 def _bytes(sources: set[LogicalSource]) -> int:
-    """How much there is to read. A source that is missing is for the run to tell."""
+    """How much there is to read. The run reports a source that is missing."""
     return sum(_size(given) for given in {base.source for each in sources for base in base_sources(each)})
 
 

@@ -73,7 +73,7 @@ class RecordMapper:
             raise InputError(f"times are written as {', '.join(TIME_FORMS)}, not as {declared.time_form}")
         mapping = read_mapping_text(declared.text, "mapping")
         _refuse_targets(mapping)
-        maps = [replace(each, source=_posted(each.source)) for each in mapping.triples_maps]
+        maps = [replace(each, source=_as_posted(each.source)) for each in mapping.triples_maps]
         self._slices: dict[Formulation, list[_Slice]] = {}
         for mapping_slice in slice_mapping(replace(mapping, triples_maps=tuple(maps))):
             if isinstance(mapping_slice, JoinSlice):
@@ -164,7 +164,7 @@ class RecordMapper:
         return table.filter(pc.is_null(reasons)), [Rejected(*row) for row in shown]
 
 
-def _posted(source: LogicalSource) -> LogicalSource:
+def _as_posted(source: LogicalSource) -> LogicalSource:
     """The same records, out of what is posted: where the mapping would read them from does not matter."""
     return replace(source, source=_file_source(source))
 

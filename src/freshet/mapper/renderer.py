@@ -215,7 +215,7 @@ class Renderer(Generic[C]):
     def _iri_pieces(self, term: TermMap) -> tuple[str | C, ...]:
         expression = term.expression
         if isinstance(expression, Template):
-            encode = self._encoded if term.type is TermType.IRI else self._encoded_ascii
+            encode = self._percent_encode if term.type is TermType.IRI else self._encoded_ascii
             value = encode if term.type in _ENCODED else self._reference
             return tuple(part if isinstance(part, str) else value(part) for part in expression.parts) or ("",)
         return (self.text(expression),)
@@ -297,7 +297,7 @@ class Renderer(Generic[C]):
     def _kind(self, reference: Reference) -> C | None:
         return self.columns.kind(reference) if self.shapes[reference.side].kinds else None
 
-    def _encoded(self, reference: Reference) -> C:
+    def _percent_encode(self, reference: Reference) -> C:
         return self.columns.percent_encoded(reference, self.shapes[reference.side])
 
     def _encoded_ascii(self, reference: Reference) -> C:

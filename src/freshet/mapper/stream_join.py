@@ -69,7 +69,7 @@ class StreamJoin:
 
     def step(self, inputs: pa.Table) -> JoinStep:
         """What a micro-batch gives. Nothing is kept of it until `keep`."""
-        step, counts, after = self._taken(inputs)
+        step, counts, after = self._take_inputs(inputs)
         return JoinStep(inputs, self._mapped(step.children, step.parents), counts, after)
 
     def keep(self, step: JoinStep) -> None:
@@ -95,11 +95,11 @@ class StreamJoin:
     def replay(self, sequence: int, inputs: pa.Table) -> None:
         """Take in what an entry of the journal came with, unless the snapshot has it."""
         if self._kept is None or sequence > self._kept.sequence:
-            self._kept = JoinSnapshot(sequence, self._taken(inputs)[2])
+            self._kept = JoinSnapshot(sequence, self._take_inputs(inputs)[2])
 
     # ---- a batch
 
-    def _taken(self, inputs: pa.Table) -> tuple[_Met, JoinCounts, WindowState]:
+    def _take_inputs(self, inputs: pa.Table) -> tuple[_Met, JoinCounts, WindowState]:
         sides = [inputs.filter(pc.equal(inputs.column(SIDE), number)) for number in range(len(SIDES))]
         newest = Times(*(_newest(side) for side in sides))
         timed = [side.filter(pc.is_valid(side.column(TIME))) for side in sides]

@@ -186,7 +186,7 @@ def _with_join(table: FieldTable, parent: _Parent, records: _Joined | None) -> F
     positions = index_texts(within_owner(own), matched), _integers(matched)
     columns: dict[str, Column] = {}
     for name in names:
-        columns[name] = take_columns(records.columns[name], rows) if records is not None else _nothing(own.size)
+        columns[name] = take_columns(records.columns[name], rows) if records is not None else _null_column(own.size)
         columns[f"{name}.{INDEX}"] = positions
     return FieldTable(made.owners, {**made.columns, **columns}, made.reasons)
 
@@ -195,5 +195,5 @@ def _integers(there: np.ndarray) -> pa.Array:
     return numbers(np.where(there, np.int8(INTEGER), np.int8(0)).astype(np.int8))
 
 
-def _nothing(count: int) -> Column:
+def _null_column(count: int) -> Column:
     return pa.nulls(count, pa.string()), numbers(np.zeros(count, np.int8))

@@ -51,7 +51,7 @@ class Change(NamedTuple):
 NOTHING = Change(Table({}, 0), _NO_MOMENTS, Table({}, 0), _NO_MOMENTS)
 
 
-def stacked(change: Change) -> tuple[Table, Ids, Ids]:
+def stack_changes(change: Change) -> tuple[Table, Ids, Ids]:
     """The rows that come, and behind them those that go, and the moments of both."""
     came, went = change.came, change.went
     if went.count == 0 or came.count == 0:
@@ -97,8 +97,8 @@ class Operator(Protocol):
 class StackedChanges(Operator, Protocol):
     """An operator that has what comes and goes one behind the other."""
 
-    def stacked(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
-        """As `stacked` gives its changes."""
+    def stacked_changes(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
+        """As `stack_changes` gives its changes."""
 
 
 class RowsAtHand(Operator, Protocol):

@@ -456,7 +456,7 @@ class QueryGroup:
             due = schedule.due(last)
             if len(due.moments) or loaded or schedule.has_moved:
                 asks_all = loaded or (schedule.has_ungrounded and not due.held.all())
-                for query in tuple(self._schedules.get(schedule, ())) if asks_all else self._asked(schedule):
+                for query in tuple(self._schedules.get(schedule, ())) if asks_all else self._affected_queries(schedule):
                     if (given := self._evaluate(query, number, first, last, due)) is not None:
                         found.append((query, *given))
         for query, moments, answers in found:  # a callback may add and remove queries
@@ -510,7 +510,7 @@ class QueryGroup:
                     schedule.skip_to(first - 1)
         return awake
 
-    def _asked(self, schedule: EvaluationSchedule) -> Sequence[ScheduledQuery]:
+    def _affected_queries(self, schedule: EvaluationSchedule) -> Sequence[ScheduledQuery]:
         """The queries of a schedule to which a batch makes a difference, in the order in which they came."""
         asked = self._restless.get(schedule)
         if not asked:

@@ -46,7 +46,7 @@ class ReentrantCallQueue:
             self._occupy(stream, work, arguments)
         elif is_within or self._refused:
             waiting = self._waiting.setdefault(get_ident(), deque())
-            waiting += _taken(self._refused)
+            waiting += _take_all(self._refused)
             waiting.append((stream, work, arguments))
             if is_within:
                 return
@@ -82,7 +82,7 @@ class ReentrantCallQueue:
             self._lock.leave()
 
 
-def _taken(calls: deque[_Call]) -> Iterator[_Call]:
+def _take_all(calls: deque[_Call]) -> Iterator[_Call]:
     """All calls of a queue, which is empty then; others may take of it too."""
     while calls:
         with suppress(IndexError):

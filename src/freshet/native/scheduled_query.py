@@ -195,9 +195,9 @@ class ScheduledQuery:
     def settle(self) -> None:
         """Note times that feeds still have, in place of numbers of elements."""
         before, last = self._recent
-        self._recent = before and self._settled(before), last and self._settled(last)
+        self._recent = before and self._resolve_begins(before), last and self._resolve_begins(last)
 
-    def _settled(self, lefts: _Begins) -> tuple[Begin, ...]:
+    def _resolve_begins(self, lefts: _Begins) -> tuple[Begin, ...]:
         return tuple(
             _begin_of(window, before, left) if isinstance(left, int) else left
             for (window, before), left in zip(self.counting, lefts, strict=True)

@@ -55,7 +55,7 @@ def answer(
         return construct(query.template, table, dictionary)
     if query.form is QueryForm.DESCRIBE:
         return describe(query.resources, table, scope)
-    return _solutions(_selected(query.root), table, dictionary)
+    return _solutions(_selected_names(query.root), table, dictionary)
 
 
 def scope_of(
@@ -95,7 +95,7 @@ def _ids(names: tuple[Iri, ...], dictionary: Dictionary) -> Ids:
     return np.array([known_id(name, dictionary) for name in names], np.int64)
 
 
-def _selected(root: Node) -> tuple[str, ...]:
+def _selected_names(root: Node) -> tuple[str, ...]:
     node = root
     while isinstance(node, Slice | Distinct | Reduced | OrderBy):
         node = node.child

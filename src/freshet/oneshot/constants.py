@@ -12,7 +12,7 @@ _KNOWN: WeakKeyDictionary[Dictionary, tuple[int, dict[Term, int]]] = WeakKeyDict
 
 def known_id(term: Term, dictionary: Dictionary) -> int:
     """The id of a term, or 0 where the dictionary does not have it, so that no triple can hold it."""
-    known = _known(dictionary)
+    known = _known_ids(dictionary)
     term_id = known.get(term)
     if term_id is None:
         term_id = dictionary.lookup(term)
@@ -21,16 +21,16 @@ def known_id(term: Term, dictionary: Dictionary) -> int:
     return term_id
 
 
-def given_id(term: Term, dictionary: Dictionary) -> int:
+def constant_id(term: Term, dictionary: Dictionary) -> int:
     """The id of a term that can appear in solutions; it is entered where it is new."""
-    known = _known(dictionary)
+    known = _known_ids(dictionary)
     term_id = known.get(term)
     if term_id is None:
         term_id = known[term] = dictionary.encode(term)
     return term_id
 
 
-def _known(dictionary: Dictionary) -> dict[Term, int]:
+def _known_ids(dictionary: Dictionary) -> dict[Term, int]:
     generation, known = _KNOWN.get(dictionary, (-1, None))
     if known is None or generation != dictionary.generation:  # a sweep may have dropped the terms
         known = {}

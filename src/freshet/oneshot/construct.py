@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import PatternTerm, QuadPattern, TriplePattern
 from freshet.kernels.values import BLANK_NODE, IRI
-from freshet.oneshot.constants import given_id
+from freshet.oneshot.constants import constant_id
 from freshet.oneshot.dataset import DEFAULT_GRAPH, Ids
 from freshet.oneshot.table import Table
 from freshet.rdf.deadline import current
@@ -149,7 +149,7 @@ def _column(term: PatternTerm, table: Table, blank_nodes: _BlankNodes, dictionar
         return table.column(term.name)
     if isinstance(term, BlankNode):
         return blank_nodes.column(term.label)
-    return np.full(table.count, given_id(term, dictionary), np.int64)
+    return np.full(table.count, constant_id(term, dictionary), np.int64)
 
 
 def _are(ids: Ids, dictionary: Dictionary, *kinds: int) -> NDArray[np.bool_]:

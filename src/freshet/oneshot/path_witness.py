@@ -29,7 +29,7 @@ def path_witness(path: Path, start: int, end: int, walker: Walker) -> list[Tripl
         case Sequence(left, right):
             return _in_sequence(left, right, start, end, walker)
         case NegatedPropertySet(forward, backward):
-            return _avoiding(forward, backward, start, end, walker)
+            return _find_step_outside(forward, backward, start, end, walker)
         case Repeat(inner, least, once):
             if least == 0 and start == end:
                 return _first(walker.graph.match(start, ANY, ANY)) or _first(walker.graph.match(ANY, ANY, start)) or []
@@ -53,7 +53,7 @@ def _in_sequence(left: Path, right: Path, start: int, end: int, walker: Walker) 
     return None
 
 
-def _avoiding(
+def _find_step_outside(
     forward: tuple[Iri, ...], backward: tuple[Iri, ...], start: int, end: int, walker: Walker
 ) -> list[Triple] | None:
     for avoided, subject, object_, counts in (

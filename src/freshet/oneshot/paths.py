@@ -64,7 +64,7 @@ class Walker:
         match path:
             case Link(predicate):
                 known = known_id(predicate, self.dictionary)
-                subjects, _, objects = self.graph.match(ANY, known, ANY) if known else _nothing()
+                subjects, _, objects = self.graph.match(ANY, known, ANY) if known else _no_triples()
                 return subjects, objects
             case Inverse(inner):
                 starts, ends = self.ends(inner)
@@ -98,7 +98,7 @@ class Walker:
 
     def _probe(self, nodes: Ids, predicate: int, backward: bool) -> tuple[Rows, Triples]:
         if len(nodes) == 0:
-            return np.empty(0, np.int64), _nothing()
+            return np.empty(0, np.int64), _no_triples()
         parts = []
         for first in range(0, len(nodes), ROWS_AT_ONCE):
             some = nodes[first : first + ROWS_AT_ONCE]
@@ -194,7 +194,7 @@ def can_be_empty(path: Path) -> bool:
     return False
 
 
-def _nothing() -> Triples:
+def _no_triples() -> Triples:
     nothing = np.empty(0, np.int64)
     return Triples(nothing, nothing, nothing)
 

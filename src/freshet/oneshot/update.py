@@ -31,7 +31,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.reading import Quads
 from freshet.rdf.terms import Iri
-from freshet.store.changed import ChangedDataset, Graphs
+from freshet.store.changed_dataset import ChangedDataset, Graphs
 from freshet.store.changes import ChangeLog, StoreChanges, quads_of
 
 ReadDocument = Callable[[Load], Quads]
@@ -71,14 +71,14 @@ class _Evaluation:
         for number, operation in enumerate(operations, 1):
             current().check()
             try:
-                self._do(operation)
+                self._evaluate(operation)
             except InputError as error:
                 if len(operations) > 1:
                     error.message = f"operation {number} of the update: {error.message}"
                 raise
         return self._log.net()
 
-    def _do(self, operation: Operation) -> None:
+    def _evaluate(self, operation: Operation) -> None:
         match operation:
             case Modify():
                 self._modify(operation)
@@ -97,7 +97,7 @@ class _Evaluation:
             case Create(graph, silent):
                 name = self._name(graph)
                 if self._is_there(name):
-                    self._complain(f"there is a graph <{graph.value}> already", silent)
+                    self._raise_unless_silent(f"there is a graph <{graph.value}> already", silent)
                 self._log.create(name)
             case Clear(target, silent, drop):
                 for name in self._targets(target, silent):
@@ -129,7 +129,7 @@ class _Evaluation:
             named_graphs=operation.using_named,
             base=self._base,
         )
-        dataset: Dataset = self._now()
+        dataset: Dataset = self._current_dataset()
         if operation.written is not None and not operation.using and not operation.using_named:
             own = np.array([self._name(operation.written)], np.int64)
             dataset = DatasetView(dataset, own, dataset.names())
@@ -140,9 +140,9 @@ class _Evaluation:
             return
         source, destination = self._name(operation.source), self._name(operation.destination)
         if operation.source is not None and not self._is_there(source):
-            self._complain(f"there is no graph <{operation.source.value}>", operation.silent)
+            self._raise_unless_silent(f"there is no graph <{operation.source.value}>", operation.silent)
             return
-        triples = self._now().graph(source).match(ANY, ANY, ANY)
+        triples = self._current_dataset().graph(source).match(ANY, ANY, ANY)
         if operation.kind is not TransferKind.ADD:
             self._clear(destination)
         self._insert(quads_of(triples, destination))
@@ -156,29 +156,29 @@ class _Evaluation:
             name = self._name(target)
             if self._is_there(name):
                 return [name]
-            self._complain(f"there is no graph <{target.value}>", silent)
+            self._raise_unless_silent(f"there is no graph <{target.value}>", silent)
             return []
-        names = [] if target is GraphKind.DEFAULT else self._now().names().tolist()
+        names = [] if target is GraphKind.DEFAULT else self._current_dataset().names().tolist()
         return names if target is GraphKind.NAMED else [DEFAULT_GRAPH, *names]
 
     def _clear(self, graph: int) -> None:
-        self._log.delete(quads_of(self._now().graph(graph).match(ANY, ANY, ANY), graph))
+        self._log.delete(quads_of(self._current_dataset().graph(graph).match(ANY, ANY, ANY), graph))
 
     def _insert(self, quads: Quads) -> None:
         current().reserve(4 * quads.graphs.nbytes)
         self._log.insert(quads)
 
-    def _now(self) -> Graphs | ChangedDataset:
+    def _current_dataset(self) -> Graphs | ChangedDataset:
         """The dataset after the operations so far."""
         changes = self._log.net()
         return ChangedDataset(self._dataset, changes) if changes else self._dataset
 
     def _is_there(self, name: int) -> bool:
-        return bool(np.isin(name, self._now().names()))
+        return bool(np.isin(name, self._current_dataset().names()))
 
     def _name(self, graph: Iri | None) -> int:
         return DEFAULT_GRAPH if graph is None else self._dictionary.encode(graph)
 
-    def _complain(self, message: str, silent: bool) -> None:
+    def _raise_unless_silent(self, message: str, silent: bool) -> None:
         if not silent:
             raise InputError(message)

@@ -82,14 +82,14 @@ class LiveChange:
             is_true = self.dictionary.decode(int(self.added[0, 0])) == _TRUE
             head = b'"head":{},' if self.is_answer else b""
             return b'%b"boolean":%b' % (head, b"true" if is_true else b"false")
-        added = self._written(self.added)
+        added = self._write_rows(self.added)
         if not self.is_answer:
-            return b'"added":%b,"removed":%b' % (added, self._written(self.removed))
+            return b'"added":%b,"removed":%b' % (added, self._write_rows(self.removed))
         if self.is_graph:
             return b'"triples":%b' % added
         return b'"head":%b,"results":{"bindings":%b}' % (orjson.dumps({"vars": self.variables}), added)
 
-    def _written(self, rows: Ids) -> bytes:
+    def _write_rows(self, rows: Ids) -> bytes:
         """Rows as SPARQL JSON bindings, or as a string of N-Triples."""
         if not self.is_graph:
             return write_bindings(self.variables, rows, self.dictionary)

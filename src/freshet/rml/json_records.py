@@ -95,9 +95,9 @@ class JsonReferences:
                 columns.append(self._without_nulls((read[tree].texts[number], read[tree].kinds[number])))
             elif path.steps is not None:
                 firsts, values = _walk_steps(self._steps[path], sound)
-                columns.append(self._gathered(path, firsts, values))
+                columns.append(self._gather_values(path, firsts, values))
             else:
-                columns.append(self._gathered(path, *_find_values(path, self._compiled[path], loaded)))
+                columns.append(self._gather_values(path, *_find_values(path, self._compiled[path], loaded)))
         return JsonValues(objects, columns)
 
     def _without_nulls(self, column: Column) -> Column:
@@ -109,7 +109,7 @@ class JsonReferences:
     def _is_null(self, texts: pa.Array) -> pa.Array:
         return pc.is_in(texts, string_array(sorted(self._nulls)))
 
-    def _gathered(self, path: JsonPath, firsts: NDArray[np.int64], values: Column) -> Column:
+    def _gather_values(self, path: JsonPath, firsts: NDArray[np.int64], values: Column) -> Column:
         """Values by record: a list a record, or at most one where the path cannot find more."""
         texts, kinds = values
         kept = pc.and_(pc.not_equal(kinds, NOTHING), pc.invert(self._is_null(texts)))

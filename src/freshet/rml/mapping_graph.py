@@ -70,7 +70,7 @@ class MappingGraph:
         self._lines = translation.lines
         return translation.quads
 
-    def having(self, *keys: str) -> list[Value]:
+    def nodes_with(self, *keys: str) -> list[Value]:
         """The nodes with one of these properties, in the order of the file."""
         return [node for node, properties in self._short.items() if any(properties.get(key) for key in keys)]
 

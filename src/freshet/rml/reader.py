@@ -69,7 +69,7 @@ class _Reader:
 
     def mapping(self) -> Mapping:
         graph = self._graph
-        maps = graph.having("logicalSource", "logicalTable", "subjectMap", "subject", "predicateObjectMap")
+        maps = graph.nodes_with("logicalSource", "logicalTable", "subjectMap", "subject", "predicateObjectMap")
         maps = [node for node in maps if not graph.get(node, "fno:executes") and not self._is_execution(node)]
         if not maps:
             raise InputError("there is no triples map in it", file=graph.file)

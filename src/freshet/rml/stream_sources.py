@@ -48,13 +48,13 @@ def read_stream_source(node: Value, graph: Graph, file: str) -> StreamSource | N
         path = Path(file).parent / described.text("path")
         return FolderSource(path) if path.is_dir() else FolderSource(path.parent, path.name)
     if _TD + "Thing" in types:
-        return _thing(described)
+        return _source_of_thing(described)
     if unknown := [kind.removeprefix(RMLS) for kind in types if kind.startswith(RMLS)]:
         return UnreadStream(f"a stream of the type rmls:{unknown[0]}")
     return None
 
 
-def _thing(described: _Description) -> StreamSource | None:
+def _source_of_thing(described: _Description) -> StreamSource | None:
     """A thing of the Web by the address of its first form. What is read over HTTP is no stream."""
     for affordance in described.below(_TD + "hasPropertyAffordance"):
         for form in affordance.below(_TD + "hasForm"):

@@ -19,7 +19,7 @@ def with_references(term: TermMap, change: Change) -> TermMap:
     """A term map with other references."""
     return replace(
         term,
-        expression=_changed(term.expression, change),
+        expression=_map_references(term.expression, change),
         datatype=with_references(term.datatype, change) if isinstance(term.datatype, TermMap) else term.datatype,
         language=with_references(term.language, change) if isinstance(term.language, TermMap) else term.language,
         condition=None if term.condition is None else _changed_call(term.condition, change),
@@ -38,7 +38,7 @@ def gathered_in(term: TermMap) -> Iterator[TermMap]:
         yield from (each for each in term.gather.members if isinstance(each, TermMap))
 
 
-def _changed(expression: Expression, change: Change) -> Expression:
+def _map_references(expression: Expression, change: Change) -> Expression:
     match expression:
         case Reference() | EachRecord():
             return change(expression)

@@ -84,7 +84,7 @@ class WindowState:
 def empty_state(child: pa.Schema, parent: pa.Schema, window: JoinWindow) -> WindowState:
     """The state before anything came, for records with these columns."""
     keys = _key_table(pa.array([], pa.string()), _fresh(0, window, window.size))
-    children, parents = (_held(schema, window).empty_table() for schema in (child, parent))
+    children, parents = (_held_schema(schema, window).empty_table() for schema in (child, parent))
     return WindowState(children, parents, keys, JoinClock(), window.size, np.empty(0))
 
 
@@ -113,7 +113,7 @@ def take(
     limit = window.most_waiting if most is None else most
     clock = _Clock(state.clock.watermark(lateness_ms), lateness_ms, after.reached)
     if window.kind in FIXED:
-        pairs = _fixed(batch, len(texts), window, clock)
+        pairs = _fixed_window_pairs(batch, len(texts), window, clock)
         learned = _Learned(_fresh(len(texts), window, window.size), state.first, state.memory)
         worth = np.zeros(len(texts), np.bool_)
     else:
@@ -127,11 +127,11 @@ def take(
         assert store is not None
         stays_hot = np.zeros(len(batch.keys), np.bool_)
         stays_hot[hot] = pairs.waiting
-        pairs, given_up = _kept(_fixed(batch, len(texts), window, clock), batch, limit)
+        pairs, given_up = _limit_waiting(_fixed_window_pairs(batch, len(texts), window, clock), batch, limit)
         step = _whole_step(children, parents, batch, pairs, store)
-        sides = _cooled(children, parents, batch, pairs.waiting, stays_hot, store)
+        sides = _move_to_blocks(children, parents, batch, pairs.waiting, stays_hot, store)
     else:
-        pairs, given_up = _kept(pairs, batch, limit)
+        pairs, given_up = _limit_waiting(pairs, batch, limit)
         rows = batch.places[pairs.children], batch.places[pairs.parents]
         step = Step(_met(children, rows[0]), _met(parents, rows[1]), int(pairs.late))
         sides = [_waiting(table, batch, pairs, side) for side, table in enumerate((children, parents))]
@@ -180,7 +180,7 @@ class _Batch(NamedTuple):
     held: int
 
 
-def _held(schema: pa.Schema, window: JoinWindow) -> pa.Schema:
+def _held_schema(schema: pa.Schema, window: JoinWindow) -> pa.Schema:
     """The columns of records that wait: the number of a key in place of its text; where it is, if it can be cold;
     whether it is in a subwindow, if it may have to wait for one."""
     more = () if window.kind in FIXED else (BLOCK, ROW) if window.kind is WindowKind.LOSSLESS else (AHEAD,)
@@ -240,7 +240,7 @@ def _hot(batch: _Batch, children: pa.Table, parents: pa.Table) -> NDArray[np.boo
     return ~np.concatenate(cold)[np.where(batch.sides == CHILD, batch.places, len(children) + batch.places)]
 
 
-def _fixed(batch: _Batch, key_count: int, window: JoinWindow, clock: _Clock) -> Pairs:
+def _fixed_window_pairs(batch: _Batch, key_count: int, window: JoinWindow, clock: _Clock) -> Pairs:
     size = window.upper if window.kind is WindowKind.LOSSLESS else window.size
     tumbling = window.kind is WindowKind.TUMBLING
     rows = batch.keys, batch.times, batch.sides, batch.held
@@ -253,7 +253,7 @@ def _adaptive(
     """The pairs of subwindows, and what was learned from those that ended."""
     windows = _windows(state.keys, key_count, window, state.first)
     rows = batch.keys, batch.times, batch.sides, batch.held
-    pairs, ended = adaptive_pairs(*rows, windows, _sizing(window, state.first), *clock)
+    pairs, ended = adaptive_pairs(*rows, windows, _make_sizing(window, state.first), *clock)
     if not window.policy:
         return pairs, _Learned(windows, state.first, state.memory)
     first, sizes, memory = check_sizes(load_policy(window.policy), ended, window, state.memory)
@@ -261,7 +261,7 @@ def _adaptive(
     return pairs, _Learned(windows, first, memory)
 
 
-def _kept(pairs: Pairs, batch: _Batch, most: int) -> tuple[Pairs, int]:
+def _limit_waiting(pairs: Pairs, batch: _Batch, most: int) -> tuple[Pairs, int]:
     """Pairs of which at most `most` records keep waiting, and how many were dropped for that: the oldest.
 
     A side whose clock stands still while it goes on sending holds back all that the other sends.
@@ -314,7 +314,7 @@ def _whole_step(children: pa.Table, parents: pa.Table, batch: _Batch, pairs: Pai
     )
 
 
-def _cooled(
+def _move_to_blocks(
     children: pa.Table,
     parents: pa.Table,
     batch: _Batch,
@@ -331,7 +331,7 @@ def _cooled(
     return sides
 
 
-def _sizing(window: JoinWindow, first: int) -> Sizing:
+def _make_sizing(window: JoinWindow, first: int) -> Sizing:
     return Sizing(
         window.kind is WindowKind.DYNAMIC_COUNT,
         window.policy is None,

@@ -51,7 +51,7 @@ class _Asked(NamedTuple):
     records: int
     elements_each: float
 
-    def fitting(self, room: WindowRoom, promised_bytes: int) -> int:
+    def count_fitting(self, room: WindowRoom, promised_bytes: int) -> int:
         """How many of its records fit, at most all."""
         elements = room.elements(promised_bytes)
         if elements < 0 or elements >= self.records * self.elements_each:
@@ -109,7 +109,7 @@ class Admission:
                 on_wait()
 
         while True:
-            count, promised_bytes = self._admitted(stream, table, note_wait)
+            count, promised_bytes = self._admit(stream, table, note_wait)
             if count == len(table):
                 yield Piece(table, None, promised_bytes)
                 return
@@ -140,18 +140,18 @@ class Admission:
                 self._doing[name] = doing
                 self._changed.notify_all()
 
-    def let_go(self, error: FreshetError) -> None:
+    def end_waits(self, error: FreshetError) -> None:
         """End all waiting with this error."""
         with self._changed:
             self._ended = self._ended or error
             self._changed.notify_all()
 
-    def _admitted(self, stream: Admitted, table: pa.Table, on_wait: Callable[[], None]) -> tuple[int, int]:
+    def _admit(self, stream: Admitted, table: pa.Table, on_wait: Callable[[], None]) -> tuple[int, int]:
         """Wait until there is room for some records of a batch; says how many, and what was promised to them."""
         asked = _Asked(len(table), elements_in(table, stream.layout) / max(1, len(table)))
         with self._changed:  # as it was after the last batch: so that no batch waits for the engine to be counted
             known = self._rooms[stream.iri].as_ahead()._replace(held_bytes=self._held_bytes)
-            if asked.fitting(known, self._promised_bytes) == asked.records:
+            if asked.count_fitting(known, self._promised_bytes) == asked.records:
                 return self._promise(stream.sub_stream_id, table, asked, asked.records, known)
         times = np.sort(table.column("time").to_numpy())
         first_ms = int(times[0])
@@ -166,9 +166,9 @@ class Admission:
                 others = times.searchsorted(self._others_ms(stream, room), side="right")  # up to where others have come
                 # What came to the engine meanwhile may be in the count or not.
                 promised_bytes = self._promised_bytes + self._taken_bytes - taken_bytes
-                fitting = asked.fitting(room.as_ahead(), promised_bytes)
+                fitting = asked.count_fitting(room.as_ahead(), promised_bytes)
                 if others:  # it is for this stream to move windows on: half of the room is not for those ahead
-                    whole = asked.fitting(room.as_whole(), promised_bytes)
+                    whole = asked.count_fitting(room.as_whole(), promised_bytes)
                     fitting = max(fitting, min(whole, int(others)), whole // _SHARE)
                 if fitting < asked.records and times[fitting] == first_ms:
                     fitting = 0

@@ -49,8 +49,8 @@ class GraphRows(NamedTuple):
     def concatenate(parts: list[GraphRows]) -> GraphRows:
         return GraphRows(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def some(self, rows: Ids | Mask | slice) -> GraphRows:
-        """Some of them."""
+    def select(self, rows: Ids | Mask | slice) -> GraphRows:
+        """The rows that a mask, numbers or a slice choose."""
         return GraphRows(*(column[rows] for column in self))
 
     def once(self) -> GraphRows:
@@ -79,15 +79,15 @@ class NetRows(NamedTuple):
         whole = GraphRows.concatenate([rows for rows, _ in parts])
         deletes = np.concatenate([np.full(len(rows.times), kind) for rows, kind in parts])
         if not deletes.any():
-            return NetRows(whole.some(slice(0)), whole.once())
+            return NetRows(whole.select(slice(0)), whole.once())
         _, _, *ends = whole
         numbers, firsts = number_rows(read_only(np.stack((whole.graphs, *ends), axis=1)))
         places = np.arange(len(numbers))
         deleted_at = np.full(len(firsts), -1)
         np.maximum.at(deleted_at, numbers[deletes], places[deletes])
         left = ~deletes & (places > deleted_at[numbers])
-        deleted = whole.some(firsts[deleted_at >= 0])
-        return NetRows(deleted._replace(times=np.zeros(len(deleted.times), np.int64)), whole.some(left).once())
+        deleted = whole.select(firsts[deleted_at >= 0])
+        return NetRows(deleted._replace(times=np.zeros(len(deleted.times), np.int64)), whole.select(left).once())
 
 
 def write_changes(folder: Path, first_number: int, net: NetRows, dictionary: Dictionary) -> list[Segment]:
@@ -148,7 +148,7 @@ def merge_segments(
     """
     net = NetRows.of([(read_segment(folder, segment, dictionary), segment.deletes) for segment in segments])
     return write_changes(
-        folder, number, net._replace(deleted=net.deleted.some(slice(0))) if are_all else net, dictionary
+        folder, number, net._replace(deleted=net.deleted.select(slice(0))) if are_all else net, dictionary
     )
 
 

@@ -226,7 +226,7 @@ class DurableSession:
                 self._contents.do_again(entry)
             return
         self._mark_if_due(entry.sequence)
-        with self._doing(entry.sequence, latest_in(entry.header)), self._dictionary.pins:
+        with self._processing(entry.sequence, latest_in(entry.header)), self._dictionary.pins:
             self._contents.do_again(entry)
 
     def restored_name(self, text: str) -> str | None:
@@ -418,7 +418,7 @@ class DurableSession:
         header = self._with_delivered(header)
         sequence = self._checkpoint.append_load(header, rows)
         self._wrote(header)
-        with self._doing(sequence, BEFORE_ALL_TIME):
+        with self._processing(sequence, BEFORE_ALL_TIME):
             yield
 
     def open(self, path: str, graph: str | None) -> int:
@@ -449,7 +449,7 @@ class DurableSession:
         return is_made
 
     def _mark_now(self) -> None:
-        delivered = self._delivered()
+        delivered = self._last_delivered()
         self._sync()
         self._checkpoint.delivered = delivered
         if self._depth == 0 and not self._ended_by:
@@ -471,7 +471,7 @@ class DurableSession:
             box.query.acknowledge()
         stopped_at = self._reports.stopped_at()
         with suppress(CheckpointError):
-            if stopped_at or self._delivered() > self._written:
+            if stopped_at or self._last_delivered() > self._written:
                 self._append({"kind": "received", "stopped_at": stopped_at}, always=True)
         self._note_done(self._current)
         self._mark_now()
@@ -501,7 +501,7 @@ class DurableSession:
                 self._checkpoint.mark(sequence)
             sources = self._contents.sources
             assert sources is not None, "the run has been resumed"
-            with self._doing(sequence, last_time(table)):
+            with self._processing(sequence, last_time(table)):
                 sources.take(self._engine, stream, number, table, until_ms)
                 self._contents.count_batch(stream.iri)
 
@@ -521,14 +521,14 @@ class DurableSession:
         with self._order:
             self._closed = True
             if whole and not self.is_restoring:
-                self._checkpoint.delivered = max(self._checkpoint.delivered, self._delivered())
+                self._checkpoint.delivered = max(self._checkpoint.delivered, self._last_delivered())
                 with suppress(CheckpointError):
                     self._checkpoint.append({"kind": "received", "delivered": self._checkpoint.delivered})
         self._checkpoint.close()
 
     def _note_delivered(self) -> None:
         """What has been reported so far is on the disk before the checkpoint relies on it."""
-        delivered = self._delivered()  # first, as queries with their own threads go on reporting
+        delivered = self._last_delivered()  # first, as queries with their own threads go on reporting
         self._sync()
         self._checkpoint.delivered = max(self._checkpoint.delivered, delivered)
 
@@ -550,7 +550,7 @@ class DurableSession:
                 yield
             return
         sequence = self._append(header, *body)
-        with self._doing(sequence, latest_in(header)):
+        with self._processing(sequence, latest_in(header)):
             yield
 
     def _write_between(self, header: Header, *body: Piece) -> None:
@@ -566,7 +566,7 @@ class DurableSession:
         self._checkpoint.note_entry(self._current, latest_in(header))
 
     @contextmanager
-    def _doing(self, sequence: int, latest_ms: int) -> Iterator[None]:
+    def _processing(self, sequence: int, latest_ms: int) -> Iterator[None]:
         """An entry is done. Within it there may be others, where a callback makes them."""
         outer = self._current
         self._current = sequence
@@ -601,7 +601,7 @@ class DurableSession:
     def _with_delivered(self, header: Header, *, always: bool = False) -> Header:
         few = len(self._outboxes) <= _FEW_QUERIES and self._log is None
         if always or few or self._checkpoint.is_mark_due():
-            delivered = self._delivered()
+            delivered = self._last_delivered()
             self._sync()  # what has been reported is on the disk before the journal relies on it
             self._checkpoint.delivered = header["delivered"] = delivered
         return header
@@ -614,7 +614,7 @@ class DurableSession:
     def _wrote(self, header: Header) -> None:
         self._written = max(self._written, header.get("delivered", -1))
 
-    def _delivered(self) -> int:
+    def _last_delivered(self) -> int:
         return self._reports.received(self._done)
 
     def _sync(self) -> None:

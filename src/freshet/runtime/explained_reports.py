@@ -43,7 +43,7 @@ class ExplainedReports:
     def _json(self, report: Report, whys: list[Why | FreshetError]) -> bytes:
         """The report with `why`: an object for each row, as `GET /queries/NAME/why` has it, or the `error`."""
         line = report_json(report, self._dictionary)
-        return b'%b,"why":%b}\n' % (line.rstrip()[:-1], orjson.dumps(list(map(_described, whys))))
+        return b'%b,"why":%b}\n' % (line.rstrip()[:-1], orjson.dumps(list(map(_describe, whys))))
 
     def _text(self, report: Report, whys: list[Why | FreshetError]) -> bytes:
         heading, *lines = show_report(report, self._dictionary).split("\n")
@@ -64,7 +64,7 @@ def _explain(report: Report, explanations: Explanations) -> list[Why | FreshetEr
     return found
 
 
-def _described(why: Why | FreshetError) -> dict[str, Any]:
+def _describe(why: Why | FreshetError) -> dict[str, Any]:
     if isinstance(why, FreshetError):
         return {"error": str(why)}
     found = why.json()

@@ -56,7 +56,7 @@ class IdleStreams:
         if seconds < self._seconds:
             self.close()
             self._seconds = seconds
-            self._stop = self._clock.call_every(seconds, self.look)
+            self._stop = self._clock.call_every(seconds, self.advance_silent)
 
     def close(self) -> None:
         """Look no more."""
@@ -72,7 +72,7 @@ class IdleStreams:
             self._silent_ms.pop(stream, None)
             self._heard[stream] = self._clock.now()
 
-    def look(self) -> None:
+    def advance_silent(self) -> None:
         """Bring all silent streams to where the wall clock has them."""
         try:
             for stream in list(self._heard):
@@ -83,14 +83,14 @@ class IdleStreams:
                 warnings.warn(f"silent streams do not go on: {error}", stacklevel=2)
 
     def _pass(self, stream: str) -> None:
-        if self._reached(stream) is None:
+        if self._silent_until_ms(stream) is None:
             return
         with self._changing():  # what is pushed meanwhile was counted, or comes after
-            reached_ms = self._reached(stream)
+            reached_ms = self._silent_until_ms(stream)
             if reached_ms is not None:
                 self._advance(stream, reached_ms)
 
-    def _reached(self, stream: str) -> int | None:
+    def _silent_until_ms(self, stream: str) -> int | None:
         """How far a silent stream has come; None where it is not silent, or not further than it was."""
         state = self._engine.streams[stream]
         passed_ms = round((self._clock.now() - self._heard[stream]) * 1000)

@@ -163,9 +163,9 @@ class Ingest:
         """The streams, or sub-streams, that have a batch for which windows have no room yet."""
         return set(self._admission.waiting())
 
-    def let_go(self) -> None:
+    def end_waits(self) -> None:
         """Have no batch wait for room any longer: the run ends, and they are brought again by the next."""
-        self._admission.let_go(InputError("the run has ended"))
+        self._admission.end_waits(InputError("the run has ended"))
 
     def note_activity(self, name: str, doing: str) -> None:
         """Note what a sub-stream does: whether it `waits` for data, `works` on some, or has `ended`."""

@@ -35,7 +35,7 @@ class JoinSnapshots:
             if not file.exists():
                 continue
             try:
-                snapshot = snapshot_of(_checked(file))
+                snapshot = snapshot_of(_read_checked(file))
                 if snapshot.sequence >= next_sequence:
                     raise DamagedError("has more than the journal, which lost its end", file=str(file))
             except DamagedError as error:
@@ -59,7 +59,7 @@ class JoinSnapshots:
             self._saved[name] = snapshot.sequence
 
 
-def _checked(file: Path) -> bytes:
+def _read_checked(file: Path) -> bytes:
     with reading(file):
         first, _, body = file.read_bytes().partition(b"\n")
     if first.decode(errors="replace") != checksum(body):

@@ -256,12 +256,12 @@ class Metrics:
                     counts.latencies_ms.add(latency_ms)
             if freshness is not None:
                 counts.refreshes += freshness.refreshes
-                _evaluated(counts, freshness)
+                _count_evaluation(counts, freshness)
 
     def silent_evaluation(self, query: str, freshness: Freshness) -> None:
         """A query with remote data had nothing to report. Its refreshes are part of the next report."""
         with self._lock:
-            _evaluated(self._queries.setdefault(query, QueryCounts()), freshness)
+            _count_evaluation(self._queries.setdefault(query, QueryCounts()), freshness)
 
     def failed(self, query: str, reason: str) -> None:
         """A query has failed and was removed."""
@@ -291,7 +291,7 @@ class Metrics:
             )
 
 
-def _evaluated(counts: QueryCounts, freshness: Freshness) -> None:
+def _count_evaluation(counts: QueryCounts, freshness: Freshness) -> None:
     counts.freshness = freshness
     counts.missed += bool(freshness.missed)
     counts.last_missed = freshness.missed or counts.last_missed

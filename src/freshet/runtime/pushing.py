@@ -113,13 +113,13 @@ class Pushing(NamedTuple):
         return MessageReader(self.dictionary, self.blank_scope, self.file).read(text, form)
 
     def _single(self, element: Element) -> Elements:
-        time_ms, subject, predicate, object_ = self._checked(element)
+        time_ms, subject, predicate, object_ = self._check_element(element)
         encode = self.dictionary.encode
         row = np.array([time_ms, encode(subject), encode(predicate), encode(object_)], np.int64)
         return Elements(row[:1], row[1:2], row[2:3], row[3:])
 
     def _several(self, elements: list[Element]) -> Elements:
-        rows = [self._checked(element, number) for number, element in enumerate(elements, 1)]
+        rows = [self._check_element(element, number) for number, element in enumerate(elements, 1)]
         columns: list[tuple[Term, ...]] = list(zip(*(row[1:] for row in rows), strict=True)) or [(), (), ()]
         distinct = list(set().union(*columns))
         numbers = {term: number for number, term in enumerate(distinct)}
@@ -130,7 +130,7 @@ class Pushing(NamedTuple):
         )
         return Elements(times, subjects, predicates, objects)
 
-    def _checked(self, element: Element, number: int = 1) -> Element:
+    def _check_element(self, element: Element, number: int = 1) -> Element:
         """The element, its blank nodes in their scope, if it is one."""
         try:
             time_ms, subject, predicate, object_ = element

@@ -172,7 +172,11 @@ class PipelineRun:
         elif uses_kafka(pipeline):
             add_connector(spark)
         # Mappings are compiled to columns, and those need Spark.
-        streams = {encoded.spec.name: (name, encoded) for name in pipeline.streams for encoded in self._encoded(name)}
+        streams = {
+            encoded.spec.name: (name, encoded)
+            for name in pipeline.streams
+            for encoded in self._encode_sub_streams(name)
+        }
         self._joins = {
             sub_stream_id: f"{join_name(encoded.spec.mapping_slice)} ({sub_stream_id}, {_place(encoded)})"
             for sub_stream_id, (_, encoded) in streams.items()
@@ -252,7 +256,7 @@ class PipelineRun:
             if (trouble := stream.trouble()) != self._troubles.get(stream.name, ""):
                 self._troubles[stream.name] = trouble
                 self._view.note(f"stream {stream.name}: {trouble or 'can be read again'}")
-            self.ingest.note_activity(stream.name, stream.doing())
+            self.ingest.note_activity(stream.name, stream.activity())
         self._report_waiting(self.ingest.waiting_for_room())
         if self._checkpoint is not None and self._checkpoint.trouble != self._troubles.get("", ""):
             self._troubles[""] = self._checkpoint.trouble
@@ -299,7 +303,7 @@ class PipelineRun:
         self._view.note(str(failure))
 
     def _stop(self) -> None:
-        self.ingest.let_go()
+        self.ingest.end_waits()
         self.session.close()  # first, so that no batch waits for a query that waits for remote data
         for stream in self._running:
             stream.stop()
@@ -316,7 +320,7 @@ class PipelineRun:
             self.session.close()
             self.ingest.close()
 
-    def _encoded(self, name: str) -> Iterator[EncodedStream]:
+    def _encode_sub_streams(self, name: str) -> Iterator[EncodedStream]:
         """The sub-streams of a stream, compiled. The only one of a stream has its name."""
         from freshet.spark.stream import EncodedStream, StreamSpec
 

@@ -47,15 +47,15 @@ class SeenGraph:
 
     def match(self, subject: int, predicate: int, object: int) -> Triples:
         found = self._graph.match(subject, predicate, object)
-        kept = self._kept(found)
+        kept = self._rows_left(found)
         return Triples(*(column[kept] for column in found))
 
     def probe(self, subjects: Ids | int, predicates: Ids | int, objects: Ids | int) -> tuple[Ids, Triples]:
         rows, found = self._graph.probe(subjects, predicates, objects)
-        kept = self._kept(found)
+        kept = self._rows_left(found)
         return rows[kept], Triples(*(column[kept] for column in found))
 
-    def _kept(self, triples: Triples) -> Ids:
+    def _rows_left(self, triples: Triples) -> Ids:
         kept = np.ones(len(triples.subjects), np.bool_)
         if len(kept):
             kept[self._without.probe(*map(np.ascontiguousarray, triples))[0]] = False

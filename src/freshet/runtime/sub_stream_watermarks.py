@@ -87,7 +87,7 @@ class SubStreamWatermarks:
     def level(self) -> int | None:
         """The watermark of the stream; None while a sub-stream that counts has sent nothing yet."""
         with self._lock:
-            awaited = self._awaited()
+            awaited = self._awaited_ids()
             if not awaited:
                 return max(self._marks.values()) + self._silence_ms() if self._marks else None
             if any(sub_stream_id not in self._marks for sub_stream_id in awaited):
@@ -97,9 +97,9 @@ class SubStreamWatermarks:
     def is_unheard(self) -> bool:
         """Whether a stream is to go on that has no time of its own, as nothing has ever come."""
         with self._lock:
-            return not self._marks and not self._awaited() and self._goes_on
+            return not self._marks and not self._awaited_ids() and self._goes_on
 
-    def _awaited(self) -> list[str]:
+    def _awaited_ids(self) -> list[str]:
         return [sub_stream_id for sub_stream_id in self._ids if self._is_awaited(sub_stream_id)]
 
     def _silence_ms(self) -> int:

@@ -68,10 +68,10 @@ def _with_those_before(directory: GraphDirectory, found: StoreChanges) -> StoreC
             if len(own):
                 subjects, predicates, objects = (column[own] for column in quads[:3])
                 has[kind][own[index.probe(subjects, predicates, objects)[0]]] = True
-    return StoreChanges(_some(net.deleted, has["-"]), _some(net.inserted, ~has["+"]), {})
+    return StoreChanges(_select_quads(net.deleted, has["-"]), _select_quads(net.inserted, ~has["+"]), {})
 
 
-def _some(quads: Quads, chosen: NDArray[np.bool_]) -> Quads:
+def _select_quads(quads: Quads, chosen: NDArray[np.bool_]) -> Quads:
     return Quads(*(column[chosen] for column in quads))
 
 

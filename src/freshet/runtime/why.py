@@ -20,7 +20,7 @@ from freshet.algebra.free_variables import variables_of
 from freshet.algebra.nodes import QuadPattern, Query, QueryForm, StreamOperator, TriplePattern
 from freshet.algebra.rewrite.rules import simplify
 from freshet.expressions.context import Context
-from freshet.native.plan.volatile import drawing_function
+from freshet.native.plan.volatile import volatile_function
 from freshet.native.streams.element_log import HeldElements
 from freshet.oneshot.answer import query_dataset
 from freshet.oneshot.constants import known_id
@@ -128,7 +128,7 @@ def check_explained(query: Query, file: str | None = None) -> None:
     """Refuse a query whose answers are not explained."""
     if query.form in (QueryForm.ASK, QueryForm.DESCRIBE):
         raise UnsupportedError(f"answers of {query.form.value.upper()} are not explained", file=file)
-    if (function := drawing_function(query.root)) is not None:
+    if (function := volatile_function(query.root)) is not None:
         raise UnsupportedError(f"answers with values that {function} draws are not explained", file=file)
 
 
@@ -172,7 +172,7 @@ class _Evaluation:
         root = simplify(self._query.root)
         for pattern, compared in _attempts(root):
             total, found = 0, []
-            for wanted in self._wanted(row, graph):
+            for wanted in self._wanted_values(row, graph):
                 trace = Trace()
                 table = self._evaluate(trace_pattern(pattern, trace), wanted)
                 derivations = Derivations(trace, self._dictionary, most)
@@ -197,15 +197,17 @@ class _Evaluation:
         )
         return evaluate(node, scope)
 
-    def _wanted(self, row: Mapping[str, int], graph: Sequence[Row]) -> Iterator[dict[str, int]]:
+    def _wanted_values(self, row: Mapping[str, int], graph: Sequence[Row]) -> Iterator[dict[str, int]]:
         """The values that solutions must have: those of the row, or those with which the template gives the triple."""
         if self._query.form is not QueryForm.CONSTRUCT:
             yield dict(row)
             return
         for pattern in self._query.template:
-            yield from self._filled(pattern, tuple(row.values()), set(graph))
+            yield from self._fill_template(pattern, tuple(row.values()), set(graph))
 
-    def _filled(self, pattern: TriplePattern | QuadPattern, triple: Row, graph: set[Row]) -> Iterator[dict[str, int]]:
+    def _fill_template(
+        self, pattern: TriplePattern | QuadPattern, triple: Row, graph: set[Row]
+    ) -> Iterator[dict[str, int]]:
         first = self._unify(pattern, triple, {}, {})
         if first is None:
             return

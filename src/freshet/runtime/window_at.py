@@ -70,7 +70,7 @@ class WindowsAt:
 
     def _between(self, held: HeldElements, open_ms: int, end_ms: int) -> HeldElements:
         if held.gone_ms >= open_ms and held.gone_ms > BEFORE_ALL_TIME:
-            raise self._gone(held)
+            raise self._gone_error(held)
         first, end = held.times.searchsorted([open_ms, end_ms]).tolist()
         return held.where(np.arange(first, end))
 
@@ -81,11 +81,11 @@ class WindowsAt:
         before = int(held.times.searchsorted(begin.time_ms))  # which came again after a restart, and are counted
         counted = begin.number + seen - before
         if step > 1 and held.gone_ms > BEFORE_ALL_TIME:
-            raise self._gone(held)  # how many there were is not known
+            raise self._gone_error(held)  # how many there were is not known
         end = seen - counted % step
         first = max(before, end - window.count)
         if held.gone_ms > BEFORE_ALL_TIME and (end - window.count < 0 or held.times[first] <= held.gone_ms):
-            raise self._gone(held)
+            raise self._gone_error(held)
         return held.where(np.arange(first, max(first, end)))
 
     def _last_instant(self, sources: Iterable[HeldElements], moment: int) -> int:
@@ -96,7 +96,7 @@ class WindowsAt:
             if seen:
                 last_ms = max(last_ms, int(held.times[seen - 1]))
             elif held.gone_ms > BEFORE_ALL_TIME:
-                raise self._gone(held)
+                raise self._gone_error(held)
         return last_ms
 
     def before(self, moment: int) -> int | None:
@@ -120,7 +120,7 @@ class WindowsAt:
                 if place:
                     yield instant_at(int(times[place - 1]))
 
-    def _gone(self, held: HeldElements) -> WhyGoneError:
+    def _gone_error(self, held: HeldElements) -> WhyGoneError:
         return WhyGoneError(
             f"elements of the stream <{held.stream}> that the answer may have come from are gone: the newest"
             f" {self._most:,} of a stream are kept",

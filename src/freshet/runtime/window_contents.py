@@ -17,7 +17,7 @@ def window_contents(
     query: Query, streams: Mapping[str, StreamState], snapshot: DatasetSnapshot
 ) -> dict[Iri, GraphReader]:
     """By the names of the windows, their contents as graphs, as a snapshot has them: all at their common time."""
-    asked = {declared.name: _sliding(declared.window, streams) for declared in query.windows}
+    asked = {declared.name: _check_window(declared.window, streams) for declared in query.windows}
     common_ms = min((snapshot.kept(stream).closed_ms for _, stream in asked.values()), default=0)
     contents: dict[Iri, GraphReader] = {}
     for name, (window, stream) in asked.items():
@@ -34,7 +34,7 @@ def window_contents(
     return contents
 
 
-def _sliding(window: object, streams: Mapping[str, StreamState]) -> tuple[SlidingWindow, str]:
+def _check_window(window: object, streams: Mapping[str, StreamState]) -> tuple[SlidingWindow, str]:
     """A window that a one-shot query can ask for, and its stream."""
     if not isinstance(window, SlidingWindow) or not isinstance(window.stream, Iri):
         raise UnsupportedError("one-shot queries can ask for windows [RANGE ... STEP ...] of a stream, and no others")

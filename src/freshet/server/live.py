@@ -18,7 +18,7 @@ from freshet.server.queries import check_room
 from freshet.server.subscribers import EVENTS, Subscriber, Subscription
 
 if TYPE_CHECKING:
-    from freshet.server.operation import Operation
+    from freshet.server.protocol_request import ProtocolRequest
     from freshet.server.served import Served
 
 
@@ -65,7 +65,7 @@ class LiveClients:
 
     async def open(
         self,
-        operation: Operation,
+        operation: ProtocolRequest,
         deadline: Deadline,
         unless_gone: Callable[[asyncio.Future[bytes]], Awaitable[bytes]],
         holder: Holder,
@@ -87,7 +87,7 @@ class LiveClients:
             raise
         return Subscription(subscribers, client.subscriber)
 
-    def left(self, name: str) -> bool:
+    def drop_unsubscribed(self, name: str) -> bool:
         """A query has lost its last subscriber; whether it was a live one, which goes then."""
         future = self._opening.pop(name, None)
         if future is None or self._loop is None:
@@ -106,7 +106,7 @@ class LiveClients:
         if name in session.engine.live:  # else it has failed
             session.unregister(name)
 
-    def _first(self, client: LiveClient, operation: Operation, deadline: Deadline) -> bytes:
+    def _first(self, client: LiveClient, operation: ProtocolRequest, deadline: Deadline) -> bytes:
         """In a thread: the first answer as an event."""
         found: list[LiveChange] = []
         limits = self._shared.settings.limits

@@ -45,7 +45,7 @@ class StandingQueries:
         self._shared = shared
         self.session = shared.session
         self.log = self.session.report_log or self.session.keep_reports(shared.settings.limits.kept_bytes)
-        self.subscribers = Subscribers(self.log, shared.settings.limits, self._left)
+        self.subscribers = Subscribers(self.log, shared.settings.limits, self._on_last_unsubscribed)
         self._changing = asyncio.Lock()  # of bound queries
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -54,7 +54,7 @@ class StandingQueries:
         self._loop = loop
         self.subscribers.start(loop, self._shared.metrics.note_reports)
         for query in self.session.queries():
-            self._left(query.name)
+            self._on_last_unsubscribed(query.name)
 
     def stop(self) -> None:
         self._loop = None
@@ -74,9 +74,9 @@ class StandingQueries:
                 holder.queries.add(bound)
         return bound
 
-    def _left(self, name: str) -> None:
+    def _on_last_unsubscribed(self, name: str) -> None:
         """The last subscriber of a query has gone: a bound one is kept for a while, in case it comes back."""
-        if self._shared.live.left(name):
+        if self._shared.live.drop_unsubscribed(name):
             return
         if self._loop is not None and self.definition_of(name) is not None:
             self._loop.call_later(self._shared.settings.limits.linger_seconds, self._drop_soon, name)

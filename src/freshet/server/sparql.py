@@ -25,8 +25,8 @@ from freshet.server.bodies import media_type, read_body, text_of
 from freshet.server.description import service_description
 from freshet.server.holders import check_size, holder_of, limits_of, subscribe
 from freshet.server.negotiation import GRAPHS, QUADS, SOLUTIONS, choose, wants
-from freshet.server.operation import Operation
 from freshet.server.problems import Problem
+from freshet.server.protocol_request import ProtocolRequest
 from freshet.server.quick import LONGEST_SECONDS, shape_of
 from freshet.server.served import Served, served
 from freshet.server.subscribers import EVENTS
@@ -68,7 +68,7 @@ async def sparql(request: Request) -> ASGIApp:
             return _unless_gone(request, future)
 
         return await subscribe(request, lambda: shared.live.open(operation, deadline, wait, holder))
-    written = await _written(request, shared, operation, deadline)
+    written = await _write_answer(request, shared, operation, deadline)
     headers = {"Content-Type": written.media_type, "Vary": "Accept", "Cache-Control": "no-cache"}
     if written.rest is None:
         check_size(len(written.first), limits.answer_bytes)
@@ -76,7 +76,7 @@ async def sparql(request: Request) -> ASGIApp:
     return StreamingResponse(pieces_of(shared, written, limits.answer_bytes), headers=headers)
 
 
-async def _written(request: Request, shared: Served, operation: Operation, deadline: Deadline) -> Written:
+async def _write_answer(request: Request, shared: Served, operation: ProtocolRequest, deadline: Deadline) -> Written:
     """The answer: here and now where the query is known to be quick, else from a thread."""
     accept, shape = request.headers.get("accept"), shape_of(operation.text)
     if shared.quick.is_quick(shape):
@@ -93,7 +93,7 @@ async def _written(request: Request, shared: Served, operation: Operation, deadl
         raise
 
 
-async def read_operation(request: Request) -> Operation:
+async def read_operation(request: Request) -> ProtocolRequest:
     """The query of a request, whichever way it is sent (2.1)."""
     sent: bytes = request.scope["query_string"]
     parameters: Parameters = [*(_parameters_again(sent) if len(sent) <= _SHORT else _parameters(sent))]
@@ -122,7 +122,7 @@ async def read_operation(request: Request) -> Operation:
         raise Problem(400, f"a request has one {kind}, and here are {len(found)}" if found else "the query is missing")
     names = ("using-graph-uri", "using-named-graph-uri") if updates else ("default-graph-uri", "named-graph-uri")
     default_graphs, named_graphs = (_graphs(parameters, name) for name in names)
-    return Operation(found[0], default_graphs, named_graphs, _timeout(parameters), bool(updates))
+    return ProtocolRequest(found[0], default_graphs, named_graphs, _timeout(parameters), bool(updates))
 
 
 def _parameters(sent: bytes) -> Parameters:
@@ -160,7 +160,9 @@ def _timeout(parameters: Parameters) -> float | None:
     return seconds
 
 
-def _answer(shared: Served, operation: Operation, shape: str | None, accept: str | None, deadline: Deadline) -> Written:
+def _answer(
+    shared: Served, operation: ProtocolRequest, shape: str | None, accept: str | None, deadline: Deadline
+) -> Written:
     """The answer, written as the client wants it; how long that takes is noted for the shape of the query."""
     session = shared.session
     with deadline.running():

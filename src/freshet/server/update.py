@@ -11,13 +11,13 @@ from freshet.algebra.updates import Modify, Operation, Update
 from freshet.rdf.deadline import Deadline
 from freshet.rdf.terms import Iri
 from freshet.runtime.updating import can_delete
-from freshet.server.operation import Operation as Asked
 from freshet.server.problems import Problem
+from freshet.server.protocol_request import ProtocolRequest
 from freshet.server.security import ADDING, DELETING, check_right
 from freshet.server.served import Served
 
 
-async def update(request: Request, shared: Served, asked: Asked, deadline: Deadline) -> Response:
+async def update(request: Request, shared: Served, asked: ProtocolRequest, deadline: Deadline) -> Response:
     """Do an update. With a checkpoint, it is in the journal when this answers. To delete takes a right of its own."""
     check_right(request.scope, ADDING)
     base = str(request.url.replace(query=""))
@@ -29,13 +29,13 @@ async def update(request: Request, shared: Served, asked: Asked, deadline: Deadl
     return JSONResponse(counts._asdict(), headers={"Cache-Control": "no-cache"})
 
 
-def _parsed(shared: Served, asked: Asked, base: str, deadline: Deadline) -> Update:
+def _parsed(shared: Served, asked: ProtocolRequest, base: str, deadline: Deadline) -> Update:
     """In a thread, as data of megabytes take seconds to parse."""
     with deadline.running():
         return _with_dataset(shared.session.prepare_update(asked.text, base=base), asked)
 
 
-def _with_dataset(update: Update, asked: Asked) -> Update:
+def _with_dataset(update: Update, asked: ProtocolRequest) -> Update:
     """The update over the graphs that the request names (2.2.3)."""
     if not asked.default_graphs and not asked.named_graphs:
         return update

@@ -32,10 +32,10 @@ class Workers:
             raise Problem(503, f"the server is busy: {self._busy} requests wait")
         self._busy += 1
         future = asyncio.wrap_future(self._pool.submit(function, *args, **kwargs))
-        future.add_done_callback(self._done)
+        future.add_done_callback(self._finish)
         return future
 
-    def _done(self, future: asyncio.Future[T]) -> None:
+    def _finish(self, future: asyncio.Future[T]) -> None:
         self._busy -= 1
         if not future.cancelled():
             future.exception()  # the client may have gone: the error is only marked as seen

@@ -74,7 +74,7 @@ class RecordShape:
         kinds = [kind for _, kind in found.columns] if self.kinds else []
         return pa.RecordBatch.from_arrays([*places, *texts, *kinds], names=self.names)
 
-    def nothing(self, count: int) -> list[Column]:
+    def empty_columns(self, count: int) -> list[Column]:
         """The columns of records in which nothing is found."""
         no_texts, no_kinds = pa.nulls(count, pa.string()), pa.array([NOTHING] * count, pa.int8())
         empty = pa.array([[]] * count, pa.list_(pa.string())), pa.array([[]] * count, pa.list_(pa.int8()))
@@ -83,7 +83,9 @@ class RecordShape:
     def reject(self, reason: str, line: str | None, file: str) -> pa.RecordBatch:
         """One thing that cannot be read."""
         shown = pa.array([None if line is None else line[:SHOWN]], pa.string())
-        return self.batch(Found(self.nothing(1), pa.array([reason]), shown, pa.array([file]), pa.nulls(1, pa.int64())))
+        return self.batch(
+            Found(self.empty_columns(1), pa.array([reason]), shown, pa.array([file]), pa.nulls(1, pa.int64()))
+        )
 
 
 def text_name(reference: Reference | str) -> str:

@@ -70,7 +70,7 @@ class CsvReader:
                 columns, at = self.header(buffer, final)
                 if columns is None:
                     continue
-            at = yield from self._some(name, buffer, at, final, columns, taken, line)
+            at = yield from self._whole_records(name, buffer, at, final, columns, taken, line)
             if self.numbered:
                 line += int(np.searchsorted(line_ends(buffer), at, "right"))
             buffer, taken = buffer[at:], taken + at
@@ -79,7 +79,7 @@ class CsvReader:
                 line += len(line_ends(buffer)) if self.numbered else 0
                 buffer, skipping, taken = b"", True, taken + len(buffer)
 
-    def _some(
+    def _whole_records(
         self, name: str, buffer: bytes, at: int, final: bool, columns: list[str], first: int, line: int
     ) -> Generator[pa.RecordBatch, None, int]:
         """The records that are whole in a buffer, which begins with a `line`; gives where the rest begins."""
@@ -105,7 +105,7 @@ class CsvReader:
             )
             if count:
                 cut = records[:count, START].copy(), records[:count, END].copy()
-                good, reasons = self._judged(buffer, *cut, records[:count, FIELDS], len(columns), problem, first)
+                good, reasons = self._check_records(buffer, *cut, records[:count, FIELDS], len(columns), problem, first)
                 fields = [self._column(data, starts[k], ends[k], forms[k], good) for k in range(size)]
                 shown = np.ones(count, np.bool_) if self.keep else ~good
                 lines = pieces(buffer, *cut, shown)
@@ -127,7 +127,7 @@ class CsvReader:
         kernels.scan_texts(
             data, text_starts, text_ends, self.limits.record_bytes, *self.marks[:2], wanted, starts, ends, forms, fields
         )
-        good, reasons = self._judged(b"", _NOTHING_WANTED, _NOTHING_WANTED, fields, len(header), problem)
+        good, reasons = self._check_records(b"", _NOTHING_WANTED, _NOTHING_WANTED, fields, len(header), problem)
         return [self._column(data, starts[k], ends[k], forms[k], good) for k in range(size)], reasons
 
     @property
@@ -179,7 +179,7 @@ class CsvReader:
                 return np.array([], np.int64), f"{how} {reference}; the header has {', '.join(columns)}"
         return np.array([numbers.get(column, -1) for column in columns], np.int64), None
 
-    def _judged(
+    def _check_records(
         self, buffer: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], fields: NDArray[np.int64], width: int,
         problem: str | None, first: int = 0,
     ) -> tuple[NDArray[np.bool_], pa.Array]:  # fmt: skip

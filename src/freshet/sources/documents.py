@@ -206,7 +206,7 @@ def _with_rejected(shape: RecordShape, found: Parsed, rejected: dict[int, str]) 
     """What is found, and a record for each document that is rejected."""
     if not rejected:
         return found
-    empty = shape.nothing(len(rejected))
+    empty = shape.empty_columns(len(rejected))
     joined: list[Column] = [
         (
             pa.concat_arrays([texts, no_texts]),

@@ -71,10 +71,10 @@ def _rows(file: Path) -> Iterator[list[dict[str, Any]]]:
 
 def _lines(rows: list[dict[str, Any]]) -> bytes:
     options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
-    return b"".join(orjson.dumps(row, default=_plain, option=options) for row in rows)
+    return b"".join(orjson.dumps(row, default=_json_value, option=options) for row in rows)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     match value:
         case Decimal():
             return orjson.Fragment(f"{value:f}")

@@ -68,7 +68,7 @@ def elements(steps: tuple[str, ...], blocks: Iterator[bytes], encoding: str | No
         if broken is not None:
             raise RefusedError(broken)
         if root is not None:
-            _let_go(root, steps)
+            _drop_read(root, steps)
 
 
 def _feed(parser: Any, block: bytes | None) -> str | None:
@@ -115,7 +115,7 @@ def _leads_to(steps: tuple[str, ...], element: Any) -> bool:
     return element is None
 
 
-def _let_go(root: Any, steps: tuple[str, ...]) -> None:
+def _drop_read(root: Any, steps: tuple[str, ...]) -> None:
     """Take out of a tree what has been read. Only the last element of each can still be open."""
     element, depth, leads = root, 1, True
     while len(element) and not (leads and depth == len(steps)):  # a record that is open stays whole

@@ -136,7 +136,7 @@ class _Run:
         bad = self._lines(mapping_slice, set(mapping_slice.triples), keep=True).where(F.col(REASON).isNotNull())
         kept = F.struct(F.col(REASON), F.col(FILE), F.col(LINE).alias("record"))
         bad.select(F.to_json(kept)).write.text(str(folder))
-        write_map_rejects(_given(part_files(folder)), self._options.rejects / f"{number}.json")
+        write_map_rejects(_read_rejects(part_files(folder)), self._options.rejects / f"{number}.json")
 
     def _lines(self, mapping_slice: MappingSlice | JoinSlice, chosen: set[Statement], *, keep: bool) -> DataFrame:
         if isinstance(mapping_slice, MappingSlice):
@@ -207,7 +207,7 @@ def _count(frame: DataFrame) -> _Counts:
     return _Counts(row[0], row[1])
 
 
-def _given(parts: Iterable[Path]) -> Iterator[Reject]:
+def _read_rejects(parts: Iterable[Path]) -> Iterator[Reject]:
     for part in parts:
         with part.open("rb") as lines:
             for line in lines:

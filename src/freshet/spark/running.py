@@ -107,7 +107,7 @@ class RunningStream:
             return False
         return _NOT_STARTED in str(self._query.exception())
 
-    def doing(self) -> str:
+    def activity(self) -> str:
         """`waits` where the source was looked at and there is nothing new; `ended`; `works` while the query starts, has
         a batch, or cannot reach its source; empty while it looks whether there is something new."""
         if not self.active:

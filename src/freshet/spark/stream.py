@@ -202,7 +202,7 @@ class EncodedStream:
             for at, given in enumerate(self.spec.inputs)
         ]
 
-    def _shipped(self, encoded: DataFrame) -> DataFrame:
+    def _select_for_driver(self, encoded: DataFrame) -> DataFrame:
         """The columns of a batch that go to the driver: the line only where it is needed for a reject, and the file
         where clients may ask which record an answer came from.
 
@@ -236,20 +236,20 @@ class EncodedStream:
             documents = open_documents(given.source, reading)
             if given.rdf_format is not None:
                 form, predicate = given.rdf_format, given.time_predicate
-                return self._shipped(message_records(documents, form, predicate, self.spec.blank_scope))
+                return self._select_for_driver(message_records(documents, form, predicate, self.spec.blank_scope))
             one_line = isinstance(given.source, FolderSource) and not given.whole_files
-            return self._shipped(timed_records(documents, self.spec.blank_scope, one_line=one_line))
+            return self._select_for_driver(timed_records(documents, self.spec.blank_scope, one_line=one_line))
         if isinstance(self.spec.mapping_slice, JoinSlice):
             if self.join is not None:
                 return self._both_sides(self.spec.mapping_slice, mapping, readings, self.join)
             frame, many = self._joined(self.spec.mapping_slice, mapping, readings)
-            return self._shipped(_encode(mapping, frame, many))
+            return self._select_for_driver(_encode(mapping, frame, many))
         wanted = Wanted(mapping.references, mapping.kinds, not _always_fits(mapping), self.spec.origins)
         found = read_records(self.spec.inputs[0], wanted, readings[0])
         if found is None:
             return None
         self._header = found.header
-        return self._shipped(_encode(mapping, found.frame, {"": found.many}))
+        return self._select_for_driver(_encode(mapping, found.frame, {"": found.many}))
 
     def _both_sides(
         self, join_slice: JoinSlice, mapping: CompiledMapping, readings: list[Reading], join: StreamJoin

@@ -212,7 +212,7 @@ class AppendedView:
         numbers, found = probe_triples(
             arrays.triples, arrays.out.nodes, arrays.into.nodes, self.rows, subjects, groups, objects, every
         )
-        return numbers, Triples(_chosen(subjects, numbers), arrays.groups.known[found], _chosen(objects, numbers))
+        return numbers, Triples(_column_at(subjects, numbers), arrays.groups.known[found], _column_at(objects, numbers))
 
     def _probe_predicates(self, predicates: Column) -> Found:
         """Patterns with nothing but a predicate each: a scan for each that differs."""
@@ -248,5 +248,5 @@ def _column(ids: Column) -> Ids:
     return np.ascontiguousarray(ids) if isinstance(ids, np.ndarray) else np.array([ids], np.int64)
 
 
-def _chosen(column: Ids, numbers: Ids) -> Ids:
+def _column_at(column: Ids, numbers: Ids) -> Ids:
     return column[numbers] if column.size > 1 else np.full(numbers.size, column[0], np.int64)

@@ -77,7 +77,7 @@ class ChangeLog:
     def net(self) -> StoreChanges:
         """All of it as one change."""
         if self._net is None:
-            self._net = self._netted()
+            self._net = self._net_changes()
         return self._net
 
     def _add(self, quads: Quads, inserted: bool) -> None:
@@ -85,7 +85,7 @@ class ChangeLog:
             self._parts.append((quads, inserted))
             self._net = None
 
-    def _netted(self) -> StoreChanges:
+    def _net_changes(self) -> StoreChanges:
         if not self._parts:
             return StoreChanges(NO_QUADS, NO_QUADS, dict(self._exists))
         parts = self._parts[::-1]  # the first that is found of a quad is what happened last

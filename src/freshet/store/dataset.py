@@ -189,11 +189,11 @@ class StoredDataset:
                 if len(deleted.subjects):
                     went += int(np.count_nonzero(self.delete(*deleted, graph)))
                 new = np.ones(len(inserted.subjects), np.bool_)
-                new[self._known(graph).reader.probe(*inserted)[0]] = False
+                new[self._known_graph(graph).reader.probe(*inserted)[0]] = False
                 if new.any():
-                    before = len(self._known(graph).reader)
+                    before = len(self._known_graph(graph).reader)
                     self.load(*Triples(*(column[new] for column in inserted)), graph)
-                    came += len(self._known(graph).reader) - before
+                    came += len(self._known_graph(graph).reader) - before
             for graph, exists in changes.exists.items():
                 (self.create if exists else self.drop)(graph)
         return came, went
@@ -343,19 +343,19 @@ class StoredDataset:
 
     def base(self, graph: int = DEFAULT_GRAPH) -> TripleIndex:
         """The part of a graph that never changes, as it is now."""
-        return self._known(graph).base
+        return self._known_graph(graph).base
 
     def added(self, graph: int = DEFAULT_GRAPH) -> Elements:
         """What is not in the base, in order of time."""
-        return self._known(graph).added()
+        return self._known_graph(graph).added()
 
     def added_matching(self, triple: tuple[int, int, int], graph: int = DEFAULT_GRAPH) -> Elements:
         """Those of it that match a pattern, likewise."""
-        return self._known(graph).added_matching(*triple)
+        return self._known_graph(graph).added_matching(*triple)
 
     def elements(self, graph: int = DEFAULT_GRAPH) -> Elements:
         """The timed triples of a graph, in order of time; none where there is no such graph."""
-        return self._known(graph).elements()
+        return self._known_graph(graph).elements()
 
     def vector_timestamp(self) -> dict[str, int]:
         """The last batch of each stream that readers see."""
@@ -430,7 +430,7 @@ class StoredDataset:
             self._named[name] = StoredGraph()
         return self._named[name]
 
-    def _known(self, name: int) -> StoredGraph:
+    def _known_graph(self, name: int) -> StoredGraph:
         return self.default if name == DEFAULT_GRAPH else self._named.get(name, _NO_GRAPH)
 
 

@@ -57,7 +57,7 @@ class Manifest:
 
 def describe(path: Path) -> GraphFile:
     """A file as it is."""
-    return _described(map_file(path, np.uint8))
+    return _describe(map_file(path, np.uint8))
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -125,11 +125,11 @@ def check_file(folder: Path, manifest: Manifest, name: str) -> None:
 
 def check_content(folder: Path, manifest: Manifest, name: str, content: NDArray[np.uint8]) -> None:
     """The same for a file that is open."""
-    if _described(content) != manifest.files[name]:
+    if _describe(content) != manifest.files[name]:
         raise InputError("is damaged: its checksum is wrong", file=str(folder / manifest.data / name))
 
 
-def _described(content: NDArray[np.uint8]) -> GraphFile:
+def _describe(content: NDArray[np.uint8]) -> GraphFile:
     return GraphFile(content.size, _digits(content))
 
 

@@ -104,7 +104,7 @@ class SortedTriples:
         """How many rows have a key, and a second place where it is not ANY, with any predicate."""
         keys = np.array([key], np.int64)
         _, _, ranges = self.find_everywhere(keys)
-        return int(self._narrowed(ranges, _wanted(second))) if ranges.size else 0
+        return int(self._narrowed(ranges, _second_terms(second))) if ranges.size else 0
 
     def match_everywhere(self, key: int) -> Triples:
         """The rows that have a key, with any predicate."""
@@ -121,7 +121,7 @@ class SortedTriples:
 
         A second place is ANY, one for all keys or one for each, a predicate too.
         """
-        numbers, found, between, others = self._probe(predicates, keys, _wanted(seconds))
+        numbers, found, between, others = self._probe(predicates, keys, _second_terms(seconds))
         return numbers, self._triples(found, between, others)
 
     def probe_predicates(self, predicates: Ids) -> tuple[Ids, Triples]:
@@ -197,7 +197,7 @@ class SortedTriples:
         return Triples(keys, predicates, seconds) if self.key == SUBJECT else Triples(seconds, predicates, keys)
 
 
-def _wanted(seconds: Ids | int) -> Ids:
+def _second_terms(seconds: Ids | int) -> Ids:
     """What second places must hold, as kernels take it: nothing, one term for all keys, or one for each."""
     if isinstance(seconds, np.ndarray):
         return np.ascontiguousarray(seconds)

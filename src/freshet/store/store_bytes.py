@@ -26,7 +26,7 @@ def bytes_of(graphs: Iterable[StoredGraph], stream_index: int = 0, slices: int =
         for order in graph.base.orders():
             base_columns += order.arrays.column_bytes
             base_index += order.arrays.directory_bytes
-        base_columns += graph.base.given_bytes
+        base_columns += graph.base.column_bytes
         view = graph.appended()
         if view is not None:
             appended += view.row_bytes

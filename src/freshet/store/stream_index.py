@@ -44,7 +44,7 @@ class IndexedBatches(NamedTuple):
     runs: Ids
     repeated: tuple[Repeated, ...]
 
-    def chosen(self, which: NDArray[np.bool_], repeated: Iterable[Repeated]) -> IndexedBatches:
+    def select(self, which: NDArray[np.bool_], repeated: Iterable[Repeated]) -> IndexedBatches:
         """Some of the batches, and of repeated triples."""
         return self._replace(batches=self.batches[which], repeated=tuple(repeated))
 
@@ -53,7 +53,7 @@ def batches_within(indexed: IndexedBatches, from_ms: int, to_ms: int, rows: int)
     """The batches that have something with from_ms <= time < to_ms, of those below a number of rows."""
     batches = indexed.batches
     inside = (batches[:, GREATEST] >= from_ms) & (batches[:, LEAST] < to_ms) & (batches[:, LAST] <= rows)
-    return indexed.chosen(inside, (again for again in indexed.repeated if again.rows <= rows))
+    return indexed.select(inside, (again for again in indexed.repeated if again.rows <= rows))
 
 
 class StreamIndex:
@@ -112,7 +112,7 @@ class StreamIndex:
         """Drop the batches that have nothing from a time on."""
         before = self.indexed
         repeated = (again for again in before.repeated if again.last_ms >= time_ms)
-        self.indexed = before.chosen(before.batches[:, GREATEST] >= time_ms, repeated)
+        self.indexed = before.select(before.batches[:, GREATEST] >= time_ms, repeated)
 
     @property
     def first_row(self) -> int:

@@ -64,7 +64,7 @@ class TripleIndex:
         return tuple(self._orders.values())
 
     @property
-    def given_bytes(self) -> int:
+    def column_bytes(self) -> int:
         """Bytes of what is not sorted yet."""
         return sum(column.nbytes for part in self._given or () for column in part)
 

@@ -104,7 +104,7 @@ def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntax
     if token == "<" and "IRIREF" in expected:
         hint = 'an IRI has no spaces nor any of <"{}|^`\\ and ends with >'
         return source.error("this IRI is not well formed", at, hint)
-    message = f"expected {_alternatives(expected, parser)}, but found {_found(str(token))}"
+    message = f"expected {_alternatives(expected, parser)}, but found {_quote_text(str(token))}"
     return source.error(message, at, _hint(token, expected, parser))
 
 
@@ -174,7 +174,7 @@ def _suggestion(word: str, expected: set[str], parser: Lark) -> str | None:
     return f"did you mean {near[0]}?" if near else None
 
 
-def _found(text: str) -> str:
+def _quote_text(text: str) -> str:
     shown = text if len(text) <= 40 else f"{text[:37]}..."
     return f"'{shown}'" if "'" not in shown else shown
 
@@ -188,7 +188,7 @@ def _bad_character(at: int, source: Source, expected: str) -> QuerySyntaxError:
     if character in "?$":
         return source.error("a variable needs a name of letters, digits and _", at, expected)
     if character.isprintable():
-        return source.error(f"the character {_found(character)} cannot stand here", at, expected)
+        return source.error(f"the character {_quote_text(character)} cannot stand here", at, expected)
     name = unicodedata.name(character, "")
     named = f" ({name.lower()})" if name else ""
     return source.error(f"the character U+{ord(character):04X}{named} cannot stand here", at, expected)

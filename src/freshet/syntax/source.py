@@ -81,13 +81,13 @@ class Source:
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column, from 1, of an offset in `decoded`."""
-        at = self._written(offset)
+        at = self._original_offset(offset)
         ends = [match.end() for match in _LINE_END.finditer(self.text, 0, at)]
         return len(ends) + 1, at - (ends[-1] if ends else 0) + 1
 
     def excerpt(self, offset: int) -> str:
         """The line of an offset with a caret below it."""
-        at = self._written(offset)
+        at = self._original_offset(offset)
         start = max((match.end() for match in _LINE_END.finditer(self.text, 0, at)), default=0)
         following = _LINE_END.search(self.text, at)
         end = following.start() if following else len(self.text)
@@ -115,6 +115,6 @@ class Source:
             excerpt=self.excerpt(offset),
         )
 
-    def _written(self, offset: int) -> int:
+    def _original_offset(self, offset: int) -> int:
         index = bisect_right(self._decoded_ends, offset) - 1
         return offset + self._shifts[index] if index >= 0 else offset

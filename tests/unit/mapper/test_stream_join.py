@@ -161,7 +161,7 @@ class Run:
         return pairs_of(step.pairs)
 
     def stop(self) -> None:
-        self.ingest.let_go()
+        self.ingest.end_waits()
         self.session.close()
         self.ingest.close()
 

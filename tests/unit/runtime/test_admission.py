@@ -218,7 +218,7 @@ def test_all_who_wait_hear_that_the_run_ends():
     pipeline.send("b", 0, range(1))
     ahead = pipeline.sending("a", 0, range(0, 60_000, 10))
     pipeline.waiting("a")
-    pipeline.ingest.let_go()
+    pipeline.ingest.end_waits()
     ahead.join(300)
     assert isinstance(pipeline.errors["a"], InputError)
     pipeline.ingest.close()
@@ -229,7 +229,7 @@ def test_a_batch_that_was_in_piece_by_piece_is_whole_after_a_restart(tmp_path):
     first.send("b", 0, range(10))
     ahead = first.sending("a", 0, range(0, 20_000, 50))
     first.waiting("a")
-    first.ingest.let_go()
+    first.ingest.end_waits()
     ahead.join(300)
     assert isinstance(first.errors["a"], InputError)
     first.ingest.close()
@@ -259,7 +259,7 @@ def test_a_checkpoint_between_two_pieces_knows_where_the_batch_goes_on(tmp_path,
         first.send("b", number, range(1_000 * number, 1_000 * (number + 1), 50))
     wait_until(lambda: len(first.reports) >= 19)
     first.waiting("a")
-    first.ingest.let_go()
+    first.ingest.end_waits()
     ahead.join(300)
     first.ingest.close()
     again = Pipeline(JOINED, None, tmp_path)
@@ -309,5 +309,5 @@ def test_a_query_that_waits_for_remote_data_makes_room_in_time():
         assert reports == [1000 * number for number in range(1, 9)]
     finally:
         session.close()
-        ingest.let_go()
+        ingest.end_waits()
         endpoint.stop()

@@ -121,7 +121,7 @@ class StoppedRun:
         self.ingest.open({"s": StreamIntake("s", IRI, LAYOUT, "s")})
 
     def stop(self) -> None:
-        self.ingest.let_go()
+        self.ingest.end_waits()
         self.session.close()
         self.ingest.close()
 

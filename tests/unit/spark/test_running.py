@@ -26,22 +26,22 @@ def test_a_stream_says_whether_it_waits_or_works(spark, tmp_path):
 
     running.begin(start, wait=True)
     try:
-        wait_until(lambda: running.doing() == "waits")
-        seen = {running.doing() for _ in range(200)}
+        wait_until(lambda: running.activity() == "waits")
+        seen = {running.activity() for _ in range(200)}
         assert "waits" in seen, "nothing has come from the start"
         assert seen <= {"waits", ""}, "to look whether there is something new is no work"
         (folder / "a").write_text("a\n")
         assert begun.wait(300)
-        assert {running.doing() for _ in range(50)} == {"works"}
+        assert {running.activity() for _ in range(50)} == {"works"}
         going.set()
-        wait_until(lambda: running.doing() == "waits")
+        wait_until(lambda: running.activity() == "waits")
         trouble[0] = "gone"
         time.sleep(1.1)  # it is looked for once a second
         assert running.trouble() == "gone"
-        assert running.doing() == "works"
+        assert running.activity() == "works"
     finally:
         running.stop()
-    assert running.doing() == "ended"
+    assert running.activity() == "ended"
 
 
 class EndedQuery:

@@ -55,12 +55,12 @@ def fold_constants(node: Node) -> Node:
     node = with_expressions(node, _fold)
     match node:
         case Filter(condition, child):
-            kept = _kept(condition)
+            kept = _open_conjuncts(condition)
             if kept is None:
                 return Values(variables_in_scope(child), ())
             return node if kept == [condition] else Filter(conjunction(kept), child) if kept else child
         case LeftJoin(left, right, Expression() as condition):
-            kept = _kept(condition)
+            kept = _open_conjuncts(condition)
             if kept is None:
                 return left
             return node if kept == [condition] else LeftJoin(left, right, conjunction(kept) if kept else None)
@@ -68,7 +68,7 @@ def fold_constants(node: Node) -> Node:
             return node
 
 
-def _kept(condition: Expression) -> list[Expression] | None:
+def _open_conjuncts(condition: Expression) -> list[Expression] | None:
     """The conjuncts that are not certainly true; None where one of them is certainly false or an error."""
     if not isinstance(condition, And | Constant | Arithmetic):
         return [condition]

@@ -53,7 +53,7 @@ def push_filters(node: Node) -> Node:
             return _add_filters([_Condition.of(each) for each in conjuncts(condition)], child)
         case LeftJoin(left, right, Expression() as condition):
             conditions = [_Condition.of(each) for each in conjuncts(condition)]
-            pushed, kept = _partition(conditions, _deciding(right, left))
+            pushed, kept = _partition(conditions, _decides_alone(right, left))
             return LeftJoin(left, _add_filters(pushed, right), _all(kept)) if pushed else node
         case _:
             return node
@@ -81,14 +81,14 @@ def _add_filters(conditions: list[_Condition], node: Node) -> Node:
         case Filter(condition, child):
             return _add_filters([*map(_Condition.of, conjuncts(condition)), *conditions], child)
         case Join(left, right):
-            in_left, in_right = _deciding(left, right), _deciding(right, left)
+            in_left, in_right = _decides_alone(left, right), _decides_alone(right, left)
             to_left, _ = _partition(conditions, in_left)
             # a dear or constant condition on one side is enough
             to_right, _ = _partition(conditions, lambda each: in_right(each) and not (_is_once(each) and in_left(each)))
             _, kept = _partition(conditions, lambda each: in_left(each) or in_right(each))
             node = Join(_add_filters(to_left, left), _add_filters(to_right, right))
         case LeftJoin(left, right, test):
-            pushed, kept = _partition(conditions, _deciding(left, right))
+            pushed, kept = _partition(conditions, _decides_alone(left, right))
             node = LeftJoin(_add_filters(pushed, left), right, test)
         case Union(left, right):
             pushed, kept = _partition(conditions, _anywhere)
@@ -97,14 +97,14 @@ def _add_filters(conditions: list[_Condition], node: Node) -> Node:
             pushed, kept = _partition(conditions, _anywhere)
             node = Minus(_add_filters(pushed, left), right)
         case Extend() | Graph() | Window() | Project() | Distinct() | Reduced() | OrderBy() | Group():
-            pushed, kept = _partition(conditions, _passing(node))
+            pushed, kept = _partition(conditions, _passes_by(node))
             node = replace(node, child=_add_filters(pushed, node.child)) if pushed else node
         case _:
             kept = conditions
     return Filter(conjunction([each.expression for each in kept]), node) if kept else node
 
 
-def _passing(node: Node) -> Callable[[_Condition], bool]:
+def _passes_by(node: Node) -> Callable[[_Condition], bool]:
     """Which conditions may go past an operator with one child."""
     match node:
         case Extend(_, variable, _):
@@ -122,7 +122,7 @@ def _passing(node: Node) -> Callable[[_Condition], bool]:
             return _anywhere
 
 
-def _deciding(side: Node, other: Node) -> Callable[[_Condition], bool]:
+def _decides_alone(side: Node, other: Node) -> Callable[[_Condition], bool]:
     """Which conditions may go to one side: it alone decides what their variables are in the solutions of both."""
     bound, elsewhere = certainly_bound(side), set(variables_in_scope(other))
     return lambda each: elsewhere.isdisjoint(each.variables - bound)

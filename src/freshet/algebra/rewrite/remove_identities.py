@@ -44,13 +44,13 @@ def remove_identities(node: Node) -> Node:
                 return right
             if _is_unit(right):
                 return left
-            return _nothing(node) if _is_nothing(left) or _is_nothing(right) else node
+            return _no_rows(node) if _is_nothing(left) or _is_nothing(right) else node
         case Union(left, right):
             return right if _is_nothing(left) else left if _is_nothing(right) else node
         case LeftJoin(left, right) | Minus(left, right):
-            return _nothing(node) if _is_nothing(left) else left if _is_nothing(right) else node
+            return _no_rows(node) if _is_nothing(left) else left if _is_nothing(right) else node
         case Group(child, keys):
-            return _nothing(node) if keys and _is_nothing(child) else node
+            return _no_rows(node) if keys and _is_nothing(child) else node
         case Distinct(Distinct() as child):
             return child
         case (
@@ -64,7 +64,7 @@ def remove_identities(node: Node) -> Node:
             | Reduced(child)
             | Slice(child)
         ):
-            return _nothing(node) if _is_nothing(child) else node
+            return _no_rows(node) if _is_nothing(child) else node
         case _:
             return node
 
@@ -77,5 +77,5 @@ def _is_nothing(node: Node) -> bool:
     return isinstance(node, Values) and not node.rows
 
 
-def _nothing(node: Node) -> Values:
+def _no_rows(node: Node) -> Values:
     return Values(variables_in_scope(node), ())

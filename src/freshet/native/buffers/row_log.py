@@ -71,7 +71,7 @@ class RowLog:
             self._add(change)
         self._is_in_order = True
         if len(change.went_at):
-            self._let_go(as_rows(change.went, self._names), np.ascontiguousarray(change.went_at))
+            self._remove_rows(as_rows(change.went, self._names), np.ascontiguousarray(change.went_at))
 
     def _add(self, change: Change) -> None:
         if self._end + len(change.came_at) > len(self._died):
@@ -95,7 +95,7 @@ class RowLog:
         if self._late:
             self._late, self._index = 0, RingIndex(tuple(range(len(self._names))))
 
-    def _let_go(self, went: Ids, went_at: Ids) -> None:
+    def _remove_rows(self, went: Ids, went_at: Ids) -> None:
         place = self._place
         place[:] = 0, self._head, self._late, 0
         while True:

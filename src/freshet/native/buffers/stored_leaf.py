@@ -111,7 +111,7 @@ class StoredLeaf:
         self._results: WeakKeyDictionary[ResultBuffer, int] = WeakKeyDictionary()  # with the column that points here
         self._settled: tuple[TripleIndex, int] | None = None  # a base, and how many rows appended to it
         store.point_to_rows(self, graph)  # before it is read: from here on the base stays, if it has anything
-        self._deletions = self._deleted()
+        self._deletions = self._deletion_count()
         self._reader = store.named().graph(graph)
         self._rows.read(self._reader)
         self.live = self._rows.base_rows()
@@ -166,9 +166,9 @@ class StoredLeaf:
     @property
     def has_lost_rows(self) -> bool:
         """Whether triples were deleted that it can show."""
-        return self._deleted() != self._deletions
+        return self._deletion_count() != self._deletions
 
-    def _deleted(self) -> int:
+    def _deletion_count(self) -> int:
         return self._store.named().deletions.get((self._graph, self.pattern.constants[PREDICATE]), 0)
 
     # ---- batches
@@ -213,7 +213,7 @@ class StoredLeaf:
         self.live += int(np.count_nonzero(old))
         self._note_early(rows[old], births[old], _BEFORE)
         self._floor = int(rows[~old].min()) if not old.all() else self._rows.limit
-        self._bring(rows[~old], births[~old])
+        self._begin_rows(rows[~old], births[~old])
 
     def _follow_compaction(self, reader: Reader) -> None:
         """Read a graph of which more is compacted: rows that are older than the batch."""
@@ -251,7 +251,7 @@ class StoredLeaf:
             self._fresh = fresh
             self.live += len(fresh)
         else:
-            self._bring(rows, births)
+            self._begin_rows(rows, births)
         if len(base_rows):
             self._fresh = np.concatenate((base_rows, self._fresh))
 
@@ -260,7 +260,7 @@ class StoredLeaf:
         births: Ids = 2 * self._rows.arrays.earliest[rows] + 1
         return births
 
-    def _bring(self, rows: Ids, births: Ids) -> None:
+    def _begin_rows(self, rows: Ids, births: Ids) -> None:
         """Rows begin, and those that are pending, as far as their time has come."""
         if self._pending.first_birth <= self._last:
             released, released_births = self._pending.release(self._last)

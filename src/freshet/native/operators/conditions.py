@@ -61,14 +61,14 @@ class Condition:
     def test(self, columns: Mapping[str, Ids], count: int) -> Mask:
         """Which rows satisfy it; not where it is an error. `columns` are keyed by variable name."""
         if self._comparison is not None and 0 < count <= FEW_ROWS:
-            passed = self._passed(self._comparison, columns, count)
+            passed = self._count_passing(self._comparison, columns, count)
             if passed == count:
                 return _EVERY[:count]
             if passed >= 0:
                 return self._truths[:count] == TRUE if passed else _NONE[:count]
         return test(self._expression, columns, count, self._dictionary)
 
-    def _passed(self, comparison: _Comparison, columns: Mapping[str, Ids], count: int) -> int:
+    def _count_passing(self, comparison: _Comparison, columns: Mapping[str, Ids], count: int) -> int:
         """How many rows pass, and in `_truths` which; -1 where that takes more than ids and known values."""
         table = self._table()
         if table is None or self._generation != self._dictionary.generation:

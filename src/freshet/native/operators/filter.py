@@ -30,14 +30,14 @@ class FilterOp:
 
     def changes(self, batch: MomentBatch) -> Change:
         change = self._child.changes(batch)
-        return Change(*self._passing(change.came, change.came_at), *self._passing(change.went, change.went_at))
+        return Change(*self._test_rows(change.came, change.came_at), *self._test_rows(change.went, change.went_at))
 
     def rows(self) -> Table:
         """All rows that hold, where the child has them at hand."""
         table = cast(RowsAtHand, self._child).rows()
-        return self._passing(table, np.empty(table.count, np.int64))[0]
+        return self._test_rows(table, np.empty(table.count, np.int64))[0]
 
-    def _passing(self, table: Table, moments: Ids) -> tuple[Table, Ids]:
+    def _test_rows(self, table: Table, moments: Ids) -> tuple[Table, Ids]:
         if table.count == 0:
             return table, moments
         mask = self._condition.test({name: table.column(name) for name in self._names}, table.count)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from freshet.algebra.expressions import Aggregate, Variable
 from freshet.expressions.evaluate import evaluate
 from freshet.native.buffers.one_way_index import Ids
-from freshet.native.change import NOTHING, Change, MomentBatch, Operator, StackedChanges, stacked
+from freshet.native.change import NOTHING, Change, MomentBatch, Operator, StackedChanges, stack_changes
 from freshet.native.operators.group import GroupOp
 from freshet.native.plan.plan import PlanGroup
 from freshet.native.r2s.bags import as_rows
@@ -29,7 +29,7 @@ class GroupByOp:
         self._dictionary = dictionary
         self._groups = GroupOp(len(plan.keys), self._aggregates, dictionary)
         self._started = False
-        self._stacked = child.stacked if isinstance(child, StackedChanges) else self._stack
+        self._stacked = child.stacked_changes if isinstance(child, StackedChanges) else self._stack
 
     def changes(self, batch: MomentBatch) -> Change:
         table, came_at, went_at = self._stacked(batch)
@@ -41,7 +41,7 @@ class GroupByOp:
         return Change(*self._timed(changed[0], comes), *self._timed(changed[1], goes))
 
     def _stack(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
-        return stacked(self._child.changes(batch))
+        return stack_changes(self._child.changes(batch))
 
     def rows(self) -> Table:
         """The rows of all groups that there are."""

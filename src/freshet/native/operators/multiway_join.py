@@ -142,7 +142,7 @@ class MultiwayJoinOp:
             return NOTHING
         return Change(self.table(results.came), results.came_at, self.table(results.went), results.went_at)
 
-    def stacked(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
+    def stacked_changes(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
         """The rows that come, and behind them those that go, and the moments of both."""
         came, came_at, went, went_at = self.pointer_changes(batch)
         if not len(went_at):

@@ -12,7 +12,7 @@ from freshet.kernels.leaf_changes import leaf_changes
 from freshet.native.buffers.inputs import Input
 from freshet.native.buffers.leaf_buffer import LeafBuffer
 from freshet.native.buffers.one_way_index import Ids, Rows
-from freshet.native.change import NOTHING, Change, MomentBatch, stacked
+from freshet.native.change import NOTHING, Change, MomentBatch, stack_changes
 from freshet.oneshot.table import Table
 
 _CHANGES = DirectCall(leaf_changes)
@@ -27,10 +27,10 @@ class ScanOp:
         self._is_new = True  # nothing has been asked of it yet
         self._address = self._buffer.record.address if isinstance(self._buffer, LeafBuffer) else 0
 
-    def stacked(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
+    def stacked_changes(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
         """The rows that come, and behind them those that go, and the moments of both."""
         if self._is_new or not self._address:
-            return stacked(self._first_changes(batch))
+            return stack_changes(self._first_changes(batch))
         columns, moments, came = _CHANGES.run(self._address, batch.number)
         table = Table({name: columns[at] for name, at in self._columns.items()}, len(moments))
         return table, moments[:came], moments[came:]

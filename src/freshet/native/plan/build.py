@@ -136,7 +136,7 @@ class Builder:
 
     @_operator.register
     def _(self, node: PlanExtend, wanted: Names) -> Operator:
-        below = (wanted - {node.variable}) | _mentioned(node.expression, node.child)
+        below = (wanted - {node.variable}) | _variables_in(node.expression, node.child)
         return ExtendOp(self.build(node.child, below), node.variable, node.expression, self.dictionary)
 
     @_operator.register
@@ -242,7 +242,7 @@ class Builder:
         return Size(rows, dict(zip(names, distinct, strict=True)))
 
     def _filter(self, child: PlanNode, conditions: Sequence[PlanCondition], wanted: Names) -> Operator:
-        below = wanted.union(*(_mentioned(each.expression, child) & each.scope for each in conditions))
+        below = wanted.union(*(_variables_in(each.expression, child) & each.scope for each in conditions))
         operator = self.build(child, below)
         for each in conditions:
             operator = FilterOp(operator, each.expression, each.scope, self.dictionary)
@@ -359,7 +359,7 @@ class Builder:
         return Input(buffer, names, frozenset(names), not isinstance(node.source, Stored))
 
 
-def _mentioned(expression: Expression, child: PlanNode) -> Names:
+def _variables_in(expression: Expression, child: PlanNode) -> Names:
     return frozenset(variables_of(expression)) & child.names
 
 

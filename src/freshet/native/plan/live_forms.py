@@ -68,7 +68,7 @@ def _triples(root: Node, template: tuple[object, ...]) -> Node:
         node = Join(node, Values((_NUMBER,), numbers))
     for column, terms in zip(_terms(DESCRIBED), zip(*map(_terms, patterns), strict=True), strict=False):
         assert isinstance(column, Variable)
-        node = Extend(node, column, _chosen(terms))
+        node = Extend(node, column, _numbered_term(terms))
     subject, predicate, object_ = _terms(DESCRIBED)
     assert isinstance(subject, Variable)
     assert isinstance(predicate, Variable)
@@ -81,7 +81,7 @@ def _triples(root: Node, template: tuple[object, ...]) -> Node:
     return Filter(reduce(And, conditions), node)
 
 
-def _chosen(terms: tuple[PatternTerm, ...]) -> Expression:
+def _numbered_term(terms: tuple[PatternTerm, ...]) -> Expression:
     """The term of the triple with the number."""
     *others, last = terms
     found = _expression(last)

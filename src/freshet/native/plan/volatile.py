@@ -40,7 +40,7 @@ def is_drawn(node: nodes.Extend) -> bool:
     return isinstance(call, Call) and call.function in VOLATILE and call != NOW and not call.arguments
 
 
-def drawing_function(part: object) -> str | None:
+def volatile_function(part: object) -> str | None:
     """The name of a function in a part of a query whose values are drawn."""
     if isinstance(part, Call) and part.function in VOLATILE and part != NOW:
         return part.function
@@ -49,7 +49,7 @@ def drawing_function(part: object) -> str | None:
         parts = part
     elif is_dataclass(part) and not isinstance(part, nodes.Service):
         parts = (getattr(part, place.name) for place in fields(part))
-    return next(filter(None, map(drawing_function, parts)), None)
+    return next(filter(None, map(volatile_function, parts)), None)
 
 
 def separate_volatile(root: nodes.Node) -> nodes.Node:

@@ -92,7 +92,7 @@ class Placement:
 
     def _with_own_plan(self, asked: QueryRegistration) -> tuple[AnyGroup, Plan]:
         """A query with a plan of its own."""
-        name, timing, on_answers = asked.name, asked.timing, self._keeping(asked.on_answers)
+        name, timing, on_answers = asked.name, asked.timing, self._with_kept_terms(asked.on_answers)
         group = self._group(timing)
         try:
             with group.registering(timing):
@@ -120,7 +120,7 @@ class Placement:
         thread = ServiceQueryThread(
             group, self._router.dictionary, self._keeper.collect_terms, lambda error: failed(name, error)
         )
-        deliver = self._service_threads.reporter(name, thread, self._keeping(asked.on_answers))
+        deliver = self._service_threads.reporter(name, thread, self._with_kept_terms(asked.on_answers))
         with group.registering(timing):
             query = self._factory.own_query(
                 name, asked.plan, group, timing, deliver, asked.measurements, asked.constraints
@@ -172,7 +172,7 @@ class Placement:
                 return group
         return QueryGroup(streams, self._graphs, self._on_failure)
 
-    def _keeping(self, on_answers: Callable[[AnswerBatch], None]) -> Callable[[AnswerBatch], None]:
+    def _with_kept_terms(self, on_answers: Callable[[AnswerBatch], None]) -> Callable[[AnswerBatch], None]:
         """Reports keep their terms as long as they are in use."""
         keep = self._keeper.collector.keep_batch
 

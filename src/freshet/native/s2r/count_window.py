@@ -53,15 +53,15 @@ class CountWindowContent(WindowContent):
         return max(self.left, self.entered_by(moment) - self._most)
 
     def births(self, first: int, end: int) -> Ids:
-        return self._completed(first, end)
+        return self._step_instants(first, end)
 
     def deaths(self, first: int, end: int) -> Ids:
         first, end = first + self._most, end + self._most
         if end == self.entered and end - first == len(self.entering):  # one leaves for each that enters
             return self.entering
-        return self._completed(first, end)
+        return self._step_instants(first, end)
 
-    def _completed(self, first: int, end: int) -> Ids:
+    def _step_instants(self, first: int, end: int) -> Ids:
         """The instants of the elements that complete the steps of others."""
         if self._step == 1:
             return self.feed.instants_of(first, end)

@@ -144,7 +144,7 @@ class Feed:
         """Let everything before a time through."""
         elements = self.waiting.release(time_ms)
         if elements is not None and self.last_ms == BEFORE_ALL_TIME:
-            elements = self._begun(elements)
+            elements = self._from_begin(elements)
         if elements is None:
             return
         times, subjects, predicates, objects = elements
@@ -233,7 +233,7 @@ class Feed:
         """The number of the first element of a time, where `number` is one. Elements of one time go together."""
         return self._first + int(self._times[: number - self._first + 1].searchsorted(time_ms))
 
-    def _begun(self, elements: Elements) -> Elements | None:
+    def _from_begin(self, elements: Elements) -> Elements | None:
         """What is let through of the first elements."""
         if self.begin is FROM_THE_FIRST:
             self.begin = Begin(elements.times.item(0), 0)

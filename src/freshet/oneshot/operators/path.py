@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Path, PathPattern, PatternTerm
-from freshet.oneshot.constants import given_id
+from freshet.oneshot.constants import constant_id
 from freshet.oneshot.dataset import Ids
 from freshet.oneshot.evaluate import operator
 from freshet.oneshot.paths import Walker, can_be_empty
@@ -26,7 +26,10 @@ from freshet.oneshot.table import Table
 @operator.register
 def _(node: PathPattern, scope: Scope) -> Table:
     walker = Walker(scope.graph, scope.dictionary)
-    starts, ends = _known(node.subject, node.path, walker, scope), _known(node.object, node.path, walker, scope)
+    starts, ends = (
+        _known_nodes(node.subject, node.path, walker, scope),
+        _known_nodes(node.object, node.path, walker, scope),
+    )
     if starts is None and ends is None:
         found = walker.ends(node.path)
     elif ends is None or (starts is not None and len(starts) <= len(ends)):
@@ -39,10 +42,10 @@ def _(node: PathPattern, scope: Scope) -> Table:
     return _solutions(node, found, scope)
 
 
-def _known(term: PatternTerm, path: Path, walker: Walker, scope: Scope) -> Ids | None:
+def _known_nodes(term: PatternTerm, path: Path, walker: Walker, scope: Scope) -> Ids | None:
     """The nodes that an end can be, each once; None where it can be any."""
     if not isinstance(term, Variable):
-        return np.array([given_id(term, scope.dictionary)], np.int64)
+        return np.array([constant_id(term, scope.dictionary)], np.int64)
     name = term.name
     if scope.outer is not None and name in scope.outer.columns:
         return np.unique(scope.outer.columns[name])
@@ -57,7 +60,7 @@ def _solutions(node: PathPattern, found: tuple[Ids, Ids], scope: Scope) -> Table
     kept: NDArray[np.bool_] | None = None
     for term, ids in zip((node.subject, node.object), found, strict=True):
         if not isinstance(term, Variable):
-            same = ids == given_id(term, scope.dictionary)
+            same = ids == constant_id(term, scope.dictionary)
         elif term.name in columns:
             same = ids == columns[term.name]
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from freshet.algebra.nodes import Values
-from freshet.oneshot.constants import given_id
+from freshet.oneshot.constants import constant_id
 from freshet.oneshot.dataset import Ids
 from freshet.oneshot.evaluate import operator
 from freshet.oneshot.joining import join
@@ -31,7 +31,7 @@ def _(node: Values, scope: Scope) -> Table:
 
 def _ids(terms: list[Term | None], scope: Scope) -> Ids:
     if len(terms) <= _FEW:
-        return np.array([0 if term is None else given_id(term, scope.dictionary) for term in terms], np.int64)
+        return np.array([0 if term is None else constant_id(term, scope.dictionary) for term in terms], np.int64)
     deadline = current()
     found = np.empty(len(terms), np.int64)
     for first in range(0, len(terms), _ROWS_AT_ONCE):

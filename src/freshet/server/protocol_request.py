@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ProtocolRequest:
     """A query or an update, with the dataset that the request names."""
 
     text: str

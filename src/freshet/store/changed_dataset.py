@@ -64,16 +64,16 @@ class ChangedGraph:
 
     def match(self, subject: int, predicate: int, object: int) -> Triples:
         """The triples that match a pattern."""
-        _, left = self._left((np.empty(0, np.int64), self._reader.match(subject, predicate, object)))
+        _, left = self._without_deleted((np.empty(0, np.int64), self._reader.match(subject, predicate, object)))
         more = self._inserted.match(subject, predicate, object)
         return Triples(*(np.concatenate(columns) for columns in zip(left, more, strict=True)))
 
     def probe(self, subjects: Column, predicates: Column, objects: Column) -> Found:
         """Every match of many patterns, with the number of the pattern, in the order of the patterns."""
-        left = self._left(self._reader.probe(subjects, predicates, objects))
+        left = self._without_deleted(self._reader.probe(subjects, predicates, objects))
         return combine_found(left, self._inserted.probe(subjects, predicates, objects))
 
-    def _left(self, found: Found) -> Found:
+    def _without_deleted(self, found: Found) -> Found:
         numbers, triples = found
         if self._deleted is None or not len(triples.subjects):
             return found
