@@ -27,7 +27,7 @@ from freshet.runtime.journal import Header, Journal
 
 MOST_BYTES = 64 << 20
 _FILES = 8  # that the folder has, about
-_NOTHING = -(1 << 63)
+NOTHING = -(1 << 63)
 
 
 class ReportsGoneError(FreshetError):
@@ -87,8 +87,8 @@ class _Kept:
     """What the log has of one registration: `last` is its newest moment, `dropped` the newest that is not there."""
 
     registration: int
-    last: int = _NOTHING
-    dropped: int = _NOTHING
+    last: int = NOTHING
+    dropped: int = NOTHING
     count: int = 0  # of reports since the start
     reports: deque[LoggedReports] = field(default_factory=deque)
 
@@ -131,12 +131,23 @@ class ReportLog:
     # ---- what a session does
 
     def begin(self, query: str) -> None:
-        """A query is registered: what an earlier one of this name reported is gone."""
+        """A query is registered: what an earlier one of this name reported is gone.
+
+        Its number is on the disk then. Reports can be made again after a loss of power, but their ids need the number.
+        """
         with self._lock:
-            self._registrations = max(self._registrations + 1, int(time.time() * 1000))
-            self._forget(query)
-            self._queries[query] = _Kept(self._registrations)
-            self._write({"kind": "begin", "query": query, "registration": self._registrations})
+            self._begin(query)
+        self._sync_if_possible()
+
+    def _begin(self, query: str) -> None:
+        self._registrations = max(self._registrations + 1, int(time.time() * 1000))
+        self._forget(query)
+        self._queries[query] = _Kept(self._registrations)
+        self._write({"kind": "begin", "query": query, "registration": self._registrations})
+
+    def _sync_if_possible(self) -> None:
+        with suppress(CheckpointError):  # `trouble` says so
+            self.sync()
 
     def end(self, query: str, reason: str) -> None:
         """A query is gone."""
@@ -151,8 +162,11 @@ class ReportLog:
         with self._lock:
             for gone in [name for name in self._queries if name not in names]:
                 self.end(gone, "it is not registered any more")
-            for name in names - self._queries.keys():
-                self.begin(name)
+            begun = names - self._queries.keys()
+            for name in begun:
+                self._begin(name)
+        if begun:
+            self._sync_if_possible()
 
     def add(self, batch: AnswerBatch) -> None:
         """Keep reports, those that are not there yet, and pass them on."""
@@ -203,7 +217,7 @@ class ReportLog:
         """The id of a query's newest report, or None where it has not reported yet."""
         with self._lock:
             kept = self._queries.get(query)
-            return None if kept is None or kept.last == _NOTHING else f"{kept.registration}-{kept.last}"
+            return None if kept is None or kept.last == NOTHING else f"{kept.registration}-{kept.last}"
 
     def after(self, query: str, report_id: str) -> list[LoggedReports]:
         """All reports of a query after one, in order; `start` is before the oldest that is there.
@@ -347,6 +361,11 @@ def _lines(batch: AnswerBatch, registration: int) -> list[bytes]:
         b'{"id":"%d-%d",%b' % (registration, moment, line[1:])
         for moment, line in zip(batch.moments.tolist(), lines, strict=False)
     ]
+
+
+def moment_of(report_id: str) -> int:
+    """The moment of an id; `start` is before all."""
+    return NOTHING if report_id == "start" else _parse_id(report_id)[1]
 
 
 def _parse_id(report_id: str) -> tuple[int, int]:

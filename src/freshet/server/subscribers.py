@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import orjson
 from starlette.types import Receive, Scope, Send
 
-from freshet.runtime.report_log import LoggedReports, ReportLog
+from freshet.runtime.report_log import NOTHING, LoggedReports, ReportLog, moment_of
 from freshet.server.logs import log_fields
 from freshet.server.problems import Problem
 from freshet.server.settings import Limits
@@ -29,12 +29,13 @@ _BEAT_SECONDS = 15.0  # after which an idle connection gets a comment line, so t
 class Subscriber:
     """One connection that takes reports, from a sequence number of the log on."""
 
-    __slots__ = ("_queue", "_wake", "bytes", "ended", "is_events", "limit", "most_bytes", "query", "since")
+    __slots__ = ("_queue", "_wake", "bytes", "ended", "is_events", "limit", "most_bytes", "query", "seen", "since")
 
     def __init__(self, query: str, media: str, since: int, most_bytes: int, limit: int | None = None) -> None:
         self.query = query
         self.is_events = media == EVENTS
         self.since = since
+        self.seen = NOTHING  # the moment of the last report that the client has from before
         self.limit = limit  # of reports
         self.bytes = 0
         self.ended: str | None = None  # why there is nothing more to come
@@ -46,6 +47,10 @@ class Subscriber:
         """Reports to be sent, unless it had them from the log already."""
         if self.ended is not None or reports.sequence < self.since:
             return
+        if reports.moments[0] <= self.seen:  # after a loss of power, reports are made again that a client may have
+            reports = reports.after(self.seen)
+            if not reports.moments:
+                return
         if self.limit is not None:
             if len(reports.lines) >= self.limit:
                 reports = reports.first(self.limit)
@@ -155,6 +160,7 @@ class Subscribers:
         try:
             since = self._log.sequence
             backlog = self._log.newest(query, newest) if after is None else self._log.after(query, after)
+            subscriber.seen = NOTHING if after is None else moment_of(after)
             for reports in backlog:
                 subscriber.put(reports, is_bounded=False)
             subscriber.since = backlog[-1].sequence + 1 if backlog else since

@@ -1,6 +1,8 @@
 """The newest reports, with ids: resuming after each of them, dropping the oldest, and going on after a restart."""
 
 import json
+import os
+import shutil
 import warnings
 
 import pytest
@@ -189,3 +191,33 @@ def test_a_push_with_a_key_counts_once(tmp_path):
                 if checkpointed:
                     session.push("http://e/s", "7\t<http://e/a> <http://e/p> <http://e/b> .")
                 session.checkpoint()
+
+
+def test_a_loss_of_power_keeps_the_ids(tmp_path, monkeypatch):
+    synced = {}
+
+    def noting(sync):
+        def noted(descriptor):
+            sync(descriptor)
+            synced[os.readlink(f"/proc/self/fd/{descriptor}")] = os.fstat(descriptor).st_size
+
+        return noted
+
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, name, noting(getattr(os, name)))
+    folder, left = tmp_path / "checkpoint", tmp_path / "left"
+    session, log = _session(checkpoint=folder)
+    session.register(_QUERY.format(name="q"))
+    _push(session, 0, 6)
+    before = _taken(log.after("q", "start"))
+    assert len(before) == 5
+    shutil.copytree(folder, left)
+    for file in (left / "reports").iterdir():  # what was not brought to the disk is gone
+        os.truncate(file, synced.get(str(folder / "reports" / file.name), 0))
+    assert sum(file.stat().st_size for file in (left / "reports").iterdir()) < sum(
+        file.stat().st_size for file in (folder / "reports").iterdir()
+    )
+    session.close()
+    session, log = _session(checkpoint=left)
+    assert _taken(log.after("q", "start")) == before
+    session.close()
