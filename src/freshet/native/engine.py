@@ -105,6 +105,7 @@ class Engine:
         self.log = ElementLog(why_elements)
         self._router = StreamRouter(dictionary, self.log)
         self._latest = LatestValues(self._router, graphs)
+        graphs.history.now_ms = self._router.furthest_ms
         self._router.on_ended = lambda: self._replace(ended=True)
         self.streams = self._router.streams
         self._graphs = graphs
@@ -541,6 +542,10 @@ class Engine:
             self._graphs.load(subjects, predicates, objects, graph)
             for group in self._groups():
                 group.note_stored()
+
+    def forget_past(self) -> None:
+        """The stored graphs are from a checkpoint: what they were before it is not known."""
+        self._graphs.history.begin_at(self._router.furthest_ms())
 
     def update(self, changes: StoreChanges) -> tuple[int, int]:
         """Change stored graphs, all at once; gives how many triples came that were not there, and how many went."""

@@ -240,6 +240,7 @@ def restore_streams(engine: Engine, streams: Iterable[Header], batches: dict[str
         if known.elements:
             engine.note_gone(known.iri, fields["watermark_ms"] + known.lateness_ms)
         engine.advance(known.iri, fields["watermark_ms"])
+    engine.forget_past()
 
 
 def latest_in(header: Header) -> int:

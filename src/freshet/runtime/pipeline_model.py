@@ -263,13 +263,15 @@ class ServerSection(Section):
 
 class Pipeline(Section):
     """A whole pipeline. Without `checkpoint` every run starts afresh. `services` says which hosts SERVICE may ask.
-    `window_memory` is what windows of all queries may hold, half of the machine's memory where it is not given."""
+    `window_memory` is what windows of all queries may hold, half of the machine's memory where it is not given.
+    `history` is how far back one-shot queries may ask for the stored data at a time."""
 
     graph: Annotated[tuple[GraphFile, ...], BeforeValidator(_graph_files)] = ()
     streams: Annotated[dict[Name, Stream], AfterValidator(_not_empty)]
     queries: dict[Name, QuerySection] = Field(default_factory=dict)
     checkpoint: Annotated[CheckpointSection | None, BeforeValidator(_checkpoint)] = None
     rejects: FilePath = Field(default=Path("rejects"), validate_default=True)
+    history_ms: Annotated[int, BeforeValidator(duration)] = Field(default=0, alias="history")
     services: Annotated[Services, BeforeValidator(only_hosts)] = Services()
     window_bytes: Annotated[int | None, BeforeValidator(memory)] = Field(default=None, alias="window_memory", gt=0)
     spark: SparkSettings = SparkSettings()
@@ -283,6 +285,7 @@ SECTIONS: dict[tuple[str, ...], type[Section]] = {
     **{("streams", "*", "sources", "*", *path): section for path, section in SOURCE_SECTIONS.items()},
     ("streams", "*", "time"): EventTime,
     ("streams", "*", "join"): JoinSection,
+    ("streams", "*", "absorb"): LatestSection,
     ("queries", "*"): QuerySection,
     ("queries", "*", "sinks", "*"): FileSinkSection,
     ("queries", "*", "sinks", "*", "kafka"): KafkaTopic,

@@ -100,6 +100,7 @@ class PipelineRun:
         checkpoint = self._checkpoint = self._opened_checkpoint()
         stored = None if checkpoint is None else checkpoint.dataset
         self.session = session = Session(
+            history=pipeline.history_ms,
             why_elements=MOST_ELEMENTS if is_served else 0,
             on_failure=self._failed,
             services=pipeline.services.settings(),

@@ -7,7 +7,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -65,7 +65,9 @@ from freshet.runtime.session_checks import (
     check_why_elements,
     check_window_bytes,
     parse_absorb,
+    parse_history,
     parse_idle,
+    parse_time,
     seconds,
     with_dataset,
 )
@@ -136,6 +138,7 @@ class Session:
         why_elements: int = MOST_ELEMENTS,
         clock: WallClock | None = None,
         functions: Mapping[str, Callable[..., pa.Array]] | None = None,
+        history: str | int | timedelta = 0,
     ) -> None:
         """Start an empty session, or continue the one in a checkpoint folder.
 
@@ -158,6 +161,8 @@ class Session:
             clock: The clock for streams that are `idle`, where it is not the system's: a `ManualClock` in tests.
             functions: Functions that queries may call, by their IRIs, as `function` takes them. Those that queries of a
                 checkpoint call are given here.
+            history: How far back in event time `query` can ask for the stored data `at` a time, also where something
+                was deleted or loaded since: a duration (`"1h"`), or milliseconds. It is kept in memory.
 
         Raises:
             InputError: A setting is wrong, or both `checkpoint` and `stored` are given.
@@ -195,6 +200,7 @@ class Session:
         every = seconds(checkpoint_seconds, "the time between checkpoints")
         kept = None if checkpoint is None else Checkpoint(Path(checkpoint), every_seconds=every, sync=sync)
         self.stored = stored or (StoredDataset() if kept is None else kept.dataset)
+        self.stored.history.keep_ms = parse_history(history)
         self._window_bytes = check_window_bytes(window_bytes)
         self._why_elements = check_why_elements(why_elements)
         for iri, given in (functions or {}).items():
@@ -408,6 +414,13 @@ class Session:
             A snapshot of the graphs, as columns of term ids.
         """
         return self.stored.snapshot()
+
+    def _dataset_at(self, at: int | str | datetime, query: Query) -> DatasetSnapshot:
+        time_ms = parse_time(at)
+        if query.windows:
+            message = "a query of the past cannot have windows of streams: a window can say itself how far back it is"
+            raise UnsupportedError(message)
+        return self.stored.snapshot_at(time_ms)
 
     def local_views(self) -> list[ViewEntry]:
         """What is held of remote data for queries with SERVICE.
@@ -1387,8 +1400,9 @@ class Session:
         timeout_seconds: float | None = None,
         memory_bytes: int | None = None,
         deadline: Deadline | None = None,
+        at: int | str | datetime | None = None,
     ) -> Answer:
-        """Answer a query once, over the stored data as they are now.
+        """Answer a query once, over the stored data as they are now, or as they were at a time.
 
         Windows of streams that are kept (`keep_ms`) have the content with which they closed last before the time that
         all streams of the query have reached. Windows and stored data are those of one moment.
@@ -1400,6 +1414,8 @@ class Session:
             timeout_seconds: The longest time that the query may take, from its text to its answer.
             memory_bytes: The most that the query's intermediate results and its answer may take at a time.
             deadline: A deadline that another thread can cancel, in place of `timeout_seconds` and `memory_bytes`.
+            at: A time of the past, in milliseconds or as a date: the stored data are as they were after all that was
+                absorbed before it, as far back as `history` says (docs/how-to/update-a-graph.md).
 
         Returns:
             Solutions for SELECT, a BooleanAnswer for ASK, a GraphAnswer for CONSTRUCT and DESCRIBE.
@@ -1421,7 +1437,7 @@ class Session:
         try:
             with (deadline or Deadline(timeout_seconds, memory_bytes)).running(), self.dictionary.pins:
                 prepared = self.prepare(query, file=file, dialect=dialect) if isinstance(query, str) else query
-                snapshot = self.dataset()
+                snapshot = self.dataset() if at is None else self._dataset_at(at, prepared)
                 found = answer(
                     prepared,
                     snapshot,

@@ -9,7 +9,7 @@ import math
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import SupportsIndex
 
 import numpy as np
@@ -36,6 +36,7 @@ AbsorbOption = bool | str | Iterable[str] | Mapping[str, Iterable[str]]
 _ABSORBED = "'all', 'none', 'latest', a list of predicate IRIs, or {'latest': a list of them}"
 _MOST_BYTES = "the memory of a query in bytes"
 _LIMIT = "the limit of a query must be a number of seconds"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INT64 = np.dtype(np.int64)
 _ROLES = ("subject", "predicate", "object")
 _FIRST_UNKNOWN = DirectCall(first_unknown)
@@ -117,6 +118,45 @@ def _parse_predicates(absorb: Iterable[str]) -> tuple[str, ...] | None:
         if not is_absolute_iri(iri):
             raise InputError(f"a stream absorbs predicates by absolute IRIs without angle brackets, not {iri!r}")
     return tuple(sorted(set(iris))) or None
+
+
+def parse_history(history: str | int | timedelta) -> int:
+    """Milliseconds.
+
+    >>> parse_history("1h"), parse_history(500)
+    (3600000, 500)
+    """
+    try:
+        found = setting_ms(history) if isinstance(history, str) else history
+    except ValueError as error:
+        raise InputError(f"history: {error}") from None
+    if isinstance(found, timedelta):
+        found = found // timedelta(milliseconds=1)
+    if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        raise InputError(f"history is a duration, or milliseconds from 0 on, not {history!r}")
+    return found
+
+
+def parse_time(at: int | str | datetime) -> int:
+    """A time in milliseconds; a date without a zone is in UTC.
+
+    >>> parse_time(5), parse_time("1970-01-01T00:00:01Z"), parse_time("1970-01-02")
+    (5, 1000, 86400000)
+    """
+    found: object = at
+    if isinstance(found, str):
+        try:
+            found = int(found) if found.strip().lstrip("-").isdecimal() else datetime.fromisoformat(found)
+        except ValueError:
+            raise InputError(f"'{at}' is no time: write milliseconds, or a date such as 2026-05-01T12:00:00Z") from None
+    if isinstance(found, datetime):
+        found = (found if found.tzinfo else found.replace(tzinfo=UTC)) - _EPOCH
+        return found // timedelta(milliseconds=1)
+    if isinstance(found, bool) or not isinstance(found, int):
+        raise InputError(f"a time is milliseconds or a date, not {at!r}")
+    if abs(found) > FURTHEST_MS:
+        raise InputError(f"{found} ms is no time that an element can have")
+    return found
 
 
 def parse_idle(idle: str | int | timedelta | None) -> int:

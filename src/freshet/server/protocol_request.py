@@ -14,3 +14,4 @@ class ProtocolRequest:
     named_graphs: tuple[str, ...]
     timeout: float | None
     is_update: bool = False
+    at: str | None = None  # a time of the past

@@ -62,6 +62,8 @@ async def sparql(request: Request) -> ASGIApp:
     if operation.is_update:
         return await update(request, shared, operation, deadline)
     if prefers_events(request.headers.get("accept")):
+        if operation.at is not None:
+            raise Problem(400, "a live query is of now: 'at' is for queries that are answered once")
         holder = holder_of(request)
 
         def wait(future: asyncio.Future[bytes]) -> Awaitable[bytes]:
@@ -122,7 +124,11 @@ async def read_operation(request: Request) -> ProtocolRequest:
         raise Problem(400, f"a request has one {kind}, and here are {len(found)}" if found else "the query is missing")
     names = ("using-graph-uri", "using-named-graph-uri") if updates else ("default-graph-uri", "named-graph-uri")
     default_graphs, named_graphs = (_graphs(parameters, name) for name in names)
-    return ProtocolRequest(found[0], default_graphs, named_graphs, _timeout(parameters), bool(updates))
+    times = [value for name, value in parameters if name == "at"]
+    if times and updates:
+        raise Problem(400, "an update is of now: 'at' is for queries")
+    at = times[-1] if times else None
+    return ProtocolRequest(found[0], default_graphs, named_graphs, _timeout(parameters), bool(updates), at)
 
 
 def _parameters(sent: bytes) -> Parameters:
@@ -170,7 +176,7 @@ def _answer(
     formats = formats_of(query)
     media = choose(accept, list(formats))
     began = time.thread_time()
-    answer = session.query(query, deadline=deadline)
+    answer = session.query(query, deadline=deadline, at=operation.at)
     written = written_pieces(answer, write_pieces(answer, session.dictionary, formats[media]), with_charset(media))
     seconds = time.thread_time() - began
     shared.quick.note(shape, seconds if written.rest is None else LONGEST_SECONDS)

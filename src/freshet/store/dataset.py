@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.triples import ANY, DEFAULT_GRAPH, Ids, Triples
+from freshet.store.appended import Appended
 from freshet.store.appended_view import NOTHING_APPENDED
 from freshet.store.changes import StoreChanges
 from freshet.store.compaction import Compacted, Compaction, PointsToRows, settled_rows
 from freshet.store.graph import Reader, StoredGraph
 from freshet.store.graph_snapshot import GraphSnapshot
+from freshet.store.history import History, reader_before
 from freshet.store.snapshots import PLANNED, SnapshotPlan, VectorTimestamp
 from freshet.store.store_bytes import StoreBytes, bytes_of
 from freshet.store.stream_index import NO_ROW
@@ -100,6 +102,17 @@ class DatasetSnapshot:
         again._origin = self
         return again
 
+    def apart(self) -> DatasetSnapshot:
+        """The same, which does not count as read."""
+        return DatasetSnapshot(
+            self._graphs, self._default, self._names, self.number, self.vector_timestamp, self._kept, self.deletions
+        )
+
+    def at(self, time_ms: int) -> DatasetSnapshot:
+        """The same without what was absorbed at a time or later."""
+        default = reader_before(self._default, time_ms)
+        return DatasetSnapshot(self._graphs, default, self._names, self.number, deletions=self.deletions)
+
     def __enter__(self) -> DatasetSnapshot:
         return self
 
@@ -146,6 +159,9 @@ class StoredDataset:
             raise InputError(
                 f"most_snapshots is {most_snapshots}: one is inserted, one is the newest and one is read, so at least 3"
             )
+        self.history: History[DatasetSnapshot] = History()
+        self._loss_ms: int | None = None  # up to when what is being changed loses what there was
+        self._appended_before: tuple[Appended, ...] = ()
         self._plan = SnapshotPlan()
         self._most_read = most_snapshots - PLANNED
         self.default = StoredGraph()
@@ -164,11 +180,17 @@ class StoredDataset:
     def load(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> Elements:
         """Add triples to a graph, which is there then, if only empty."""
         with self.changing:
+            self._note_loss()
             keep_base = bool(self._pointed_to.get(graph))
             return self._graph(graph).load(subjects, predicates, objects, keep_base=keep_base)
 
     def delete(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int = DEFAULT_GRAPH) -> NDArray[np.bool_]:
         """Take triples out of a graph; says which of them were there. Readers of older snapshots still see them."""
+        with self.changing:
+            self._note_loss()
+            return self._delete(subjects, predicates, objects, graph)
+
+    def _delete(self, subjects: Ids, predicates: Ids, objects: Ids, graph: int) -> NDArray[np.bool_]:
         with self.changing:
             if graph != DEFAULT_GRAPH and graph not in self._named:
                 return np.zeros(len(subjects), np.bool_)
@@ -201,6 +223,7 @@ class StoredDataset:
     def create(self, graph: int) -> None:
         """Have a named graph, if only an empty one."""
         with self.changing:
+            self._note_loss()
             self._graph(graph)
 
     def drop(self, graph: int) -> None:
@@ -209,6 +232,7 @@ class StoredDataset:
             stored = None if graph in self._dropped else self._named.get(graph)
             if stored is None:
                 return
+            self._note_loss()
             if self._pointed_to.get(graph):  # what points to it must see its rows end
                 self.delete(*stored.reader.match(ANY, ANY, ANY), graph)
                 self._dropped.add(graph)
@@ -224,6 +248,7 @@ class StoredDataset:
     def mount(self, index: TripleIndex, graph: int = DEFAULT_GRAPH) -> None:
         """Make what is sorted already, perhaps mapped from files, a graph that has nothing yet."""
         with self.changing:
+            self._note_loss()
             self._graph(graph).mount(index)
 
     def absorb(self, elements: Elements, stream: str = "") -> None:
@@ -241,6 +266,11 @@ class StoredDataset:
         """The entry of a journal that is being done; there is none."""
         return -1
 
+    @property
+    def keeps_history(self) -> bool:
+        """Whether the past can be asked for, also where something was lost."""
+        return self.history.keep_ms > 0
+
     def replace(self, elements: Elements, entry: int = -1) -> None:
         """Have the values of elements, each the only one of its subject and predicate, in place of all others of these.
 
@@ -250,12 +280,13 @@ class StoredDataset:
             numbers, found = self.default.reader.probe(elements.subjects, elements.predicates, ANY)
             others = found.objects != elements.objects[numbers]
             if others.any():
+                self._note_loss(int(elements.times.max()))
                 self.take_out(Triples(*(column[others] for column in found)))
             self.absorb(elements)
 
     def take_out(self, triples: Triples) -> None:
         """Take triples that are there out of the default graph."""
-        self.delete(*triples)
+        self._delete(*triples, DEFAULT_GRAPH)
 
     def compact_if_due(self, settled_ms: Callable[[], int]) -> None:
         """Make appended rows part of the base in a thread, if they are many.
@@ -317,6 +348,11 @@ class StoredDataset:
         """How many batches of a stream's timing data found no room."""
         return self._windows_of(stream).slices.refused
 
+    def snapshot_at(self, time_ms: int) -> DatasetSnapshot:
+        """All graphs as they were after what was absorbed before a time; an InputError says that this is not known."""
+        with self.changing:
+            return self.history.snapshot_at(time_ms, self._published).at(time_ms)
+
     def snapshot(self) -> DatasetSnapshot:
         """All graphs as they are now: the newest stable snapshot, or the newest that is read, where too many are."""
         with self._counting:
@@ -375,6 +411,14 @@ class StoredDataset:
             sum(each.slices.nbytes for each in windows),
         )
 
+    def _note_loss(self, time_ms: int | None = None) -> None:
+        """What is done now loses what the graphs were up to a time, or until now."""
+        time_ms = self.history.now_ms() if time_ms is None else time_ms
+        if self._loss_ms is None:
+            graphs = [self.default, *self._named.values()]
+            self._appended_before = tuple(each.appending for each in graphs if each.appending is not None)
+        self._loss_ms = time_ms if self._loss_ms is None else max(self._loss_ms, time_ms)
+
     def _count_deletion(self, graph: int, predicates: Ids) -> None:
         counts = dict(self._deletions)
         for predicate in (ANY, *np.unique(predicates).tolist()):
@@ -392,6 +436,8 @@ class StoredDataset:
         """Let readers have a graph that is compacted."""
         with self.changing:
             before = self.default.appended() or NOTHING_APPENDED
+            if compacted.rows:
+                self._note_loss(int(before.times()[: compacted.rows].max()))
             if self.default.replace_base(compacted.base, compacted.swept, compacted.appended, compacted.rows):
                 for windows in self._windows.values():
                     windows.index.compact(compacted.rows, before)
@@ -399,6 +445,9 @@ class StoredDataset:
     def _publish(self) -> None:
         """Let readers have what there is now."""
         before = self._published
+        if self._loss_ms is not None:
+            self.history.note_loss(self._loss_ms, before.apart(), self._appended_before)
+            self._loss_ms, self._appended_before = None, ()
         graphs, names = before.named()
         if self._named_changed:
             graphs = {name: graph.reader for name, graph in self._named.items()}

@@ -121,6 +121,11 @@ class StoredGraph:
         self._publish()
         return True
 
+    @property
+    def appending(self) -> Appended | None:
+        """What takes the rows that are appended, and has the terms of all that were."""
+        return self._appended
+
     def ended(self) -> EndedView | None:
         """The rows that have ended."""
         reader = self.reader

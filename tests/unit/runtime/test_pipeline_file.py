@@ -276,7 +276,18 @@ def test_a_run_asks_services_as_the_file_says(folder: Path) -> None:
 def test_every_section_is_in_the_table() -> None:
     """A section that is not in the table would not say what keys it knows."""
     assert sorted(known_keys(SECTIONS[()])) == sorted(
-        ["graph", "streams", "queries", "checkpoint", "rejects", "services", "window_memory", "spark", "server"]
+        [
+            "graph",
+            "streams",
+            "queries",
+            "checkpoint",
+            "rejects",
+            "history",
+            "services",
+            "window_memory",
+            "spark",
+            "server",
+        ]
     )
     assert all(known_keys(section) for section in SECTIONS.values())
 

@@ -177,8 +177,8 @@ CASES = {
         "spark: [1]\nrest: {config:",
         [
             "22:8: 'spark' must be a section of keys and values",
-            "23:1: unknown key 'rest'; known here: graph, streams, queries, checkpoint, rejects, services,"
-            " window_memory, spark, server",
+            "23:1: unknown key 'rest'; known here: graph, streams, queries, checkpoint, rejects, history,"
+            " services, window_memory, spark, server",
         ],
     ),
     "no graph": ("[town.ttl]", "[town.ttl, twon.ttl]", ["1:19: there is no file twon.ttl"]),

@@ -246,3 +246,21 @@ def test_a_query_sees_one_snapshot_while_streams_are_pushed():
         odd = "ASK { ?s ?p 1 FILTER (NOT EXISTS { ?s <http://e/p> 1 } || NOT EXISTS { ?s <http://e/q> 1 }) }"
         while not done.is_set():
             assert json.loads(http.ask(odd).data)["boolean"] is False
+
+
+def test_a_time_of_the_past():
+    session = Session(history=1000)
+    session.stream("http://e/s", absorb="latest")
+    for at in (1000, 2000):
+        session.push("http://e/s", f'{at}\t<http://e/a> <http://e/p> "{at}" .')
+    query = "SELECT ?o { ?s ?p ?o }"
+    with server(session) as http:
+        for at, expected in (("2000", b"1000"), ("1970-01-01T00:00:02.001Z", b"2000"), ("1001", b"1000"), ("1", None)):
+            answer = http.get(f"/sparql?{urlencode({'query': query, 'at': at})}", accept="text/csv")
+            assert answer.status == 200
+            assert answer.data.split()[1:] == ([] if expected is None else [expected])
+        session.push("http://e/s", '9000\t<http://e/a> <http://e/p> "9000" .')
+        session.push("http://e/s", '9001\t<http://e/a> <http://e/p> "9001" .')
+        assert http.get(f"/sparql?{urlencode({'query': query, 'at': '1500'})}").status == 400
+        assert http.get(f"/sparql?{urlencode({'query': query, 'at': 'soon'})}").status == 400
+        assert http.get(f"/sparql?{urlencode({'query': query, 'at': 9001})}", accept="text/event-stream").status == 400

@@ -31,6 +31,8 @@ class ValueStore(Protocol):
 
     @property
     def entry(self) -> int: ...
+    @property
+    def keeps_history(self) -> bool: ...
     def replace(self, elements: Elements, entry: int) -> None: ...
 
 
@@ -70,6 +72,8 @@ class LatestValues:
             self._router.evaluate_to(stream, first_ms)
         others = [self._next_ms(other) for other in self._waiting if other != stream]
         stop_ms = max(first_ms + 1, min([self._router.next_due_ms(stream), *others]))
+        if self._store.keeps_history:  # which has what there was between any two times
+            stop_ms = first_ms + 1
         stop_ms = min(stop_ms, self._router.common_watermark(stream) + 1)
         taken = self._take(stream, stop_ms)
         for elements, entry in taken:

@@ -57,6 +57,11 @@ class StreamRouter:
         states = [*self.streams.values(), *(each.state for each in self.derived.values())]
         return min((state.watermark_ms for state in states), default=BEFORE_ALL_TIME)
 
+    def furthest_ms(self) -> int:
+        """The time that any stream has come to."""
+        states = (state for state in self.streams.values() if state.watermark_ms > BEFORE_ALL_TIME)
+        return max((state.watermark_ms + state.lateness_ms for state in states), default=BEFORE_ALL_TIME)
+
     def beginning_now(self, query: Query) -> Query:
         """A query with windows over derived streams of what comes from now on."""
         windows = tuple(self._begin_now(declaration) for declaration in query.windows)
