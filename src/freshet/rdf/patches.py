@@ -12,7 +12,7 @@ from freshet.rdf.errors import InputError
 PATCH = "patch"
 
 _LINE = re.compile(rb"[ \t]*(?:(H|TX|TC|TA|PA|PD|A|D)(?=[\s.])|#|\r?$)(.*)")
-_PREFIX = re.compile(rb"""[ \t]+(?:["']?)([\w.-]*)(?:["']?):?[ \t]+<([^<>\s]*)>[ \t]*\.?\s*""")
+_PREFIX = re.compile(rb"""[ \t]+(?:["']?)([\w.-]*):?(?:["']?):?[ \t]+(?:<([^<>\s]*)>|"([^"<>\s]*)")[ \t]*\.?\s*""")
 # What may hold a colon, and a prefixed name.
 _NAME = re.compile(
     rb"""("(?:[^"\\]|\\.)*"(?:@[\w-]+)?|'(?:[^'\\]|\\.)*'(?:@[\w-]+)?|<[^<>]*>|_:[^\s]+)|([\w.-]*):((?:[^\s<>"']*[^\s<>"'.])?)"""
@@ -45,7 +45,7 @@ def patch_statements(text: bytes, file: str) -> tuple[bytes, NDArray[np.int64]]:
                 given = _PREFIX.fullmatch(found[2])
                 if given is None:
                     raise InputError("PA takes a prefix and an IRI", file=file, line=at + 1, column=1)
-                prefixes[given[1]] = given[2]
+                prefixes[given[1]] = given[2] or given[3] or b""
             case b"PD":
                 prefixes.pop(found[2].strip(b" \t\r.\"':"), None)
             case b"TX" | b"TC":
@@ -59,14 +59,14 @@ def patch_statements(text: bytes, file: str) -> tuple[bytes, NDArray[np.int64]]:
 
 
 def _expand(line: bytes, prefixes: dict[bytes, bytes], file: str, at: int) -> bytes:
-    """A line with IRIs in place of prefixed names."""
+    """A line with IRIs in place of prefixed names, and blank nodes as N-Quads writes them."""
 
     def iri(found: re.Match[bytes]) -> bytes:
         if found[1] is not None:
-            return found[0]
+            return found[1][1:-1] if found[1].startswith(b"<_:") else found[0]  # the system's label of a blank node
         if found[2] not in prefixes:
             message = f"the prefix {found[2].decode(errors='replace')}: is not declared"
             raise InputError(message, file=file, line=at + 1, column=found.start() + 1)
         return b"<%b%b>" % (prefixes[found[2]], found[3])
 
-    return _NAME.sub(iri, line) if prefixes else line
+    return _NAME.sub(iri, line) if prefixes or b"<_:" in line else line

@@ -127,6 +127,18 @@ TC .
     assert read(text, "patch") == expected
 
 
+def test_prefixes_and_blank_nodes_as_jena_writes_them() -> None:
+    text = f"""TX .
+PA "e" "{E}" .
+PA "none" "http://none/" .
+PD "none" .
+A <_:b1-2> e:p "<_:b1-2>" .
+A e:s e:p <_:b1-2> .
+TC .
+"""
+    assert read(text, "patch") == [['_:0 <p> "<_:b1-2>"', "<s> <p> _:0"]]
+
+
 @pytest.mark.parametrize("form", ["ttl", "trig", "jsonld", "rdfxml"])
 def test_a_document_is_one_message(form: str) -> None:
     formats = {"ttl": "TURTLE", "trig": "TRIG", "jsonld": "JSON_LD", "rdfxml": "RDF_XML"}
