@@ -7,6 +7,7 @@ import socket
 import threading
 from urllib.parse import urlencode
 
+import pyoxigraph
 import pytest
 import urllib3
 
@@ -88,6 +89,26 @@ def test_formats_of_graphs(http, accept, media, part):
     answer = http.ask("CONSTRUCT WHERE { ?s <http://e/p> ?o }", Accept=accept)
     assert (answer.status, answer.headers["content-type"]) == (200, media)
     assert part in answer.data.replace(b": ", b":") if b"ld+json" in media.encode() else part in answer.data
+
+
+@pytest.mark.parametrize(
+    ("accept", "media"),
+    [
+        ("*/*", "application/trig"),
+        ("application/n-quads", "application/n-quads"),
+        ("text/turtle, application/trig;q=0.5", "application/trig"),
+        ("application/ld+json", "application/ld+json"),
+    ],
+)
+def test_formats_of_named_graphs(http, accept, media):
+    query = "CONSTRUCT { GRAPH ?s { ?s <http://e/p> ?o } } { ?s <http://e/p> ?o }"
+    answer = http.ask(query, Accept=accept)
+    assert (answer.status, answer.headers["content-type"]) == (200, media)
+    quads = list(pyoxigraph.parse(answer.data, pyoxigraph.RdfFormat.from_media_type(media)))
+    assert quads
+    assert all(quad.graph_name == quad.subject for quad in quads)
+    assert http.ask(query, Accept="text/turtle").status == 406
+    assert http.ask("CONSTRUCT WHERE { ?s ?p ?o }", Accept="application/trig").status == 200
 
 
 def test_what_is_not_acceptable_is_refused_with_what_there_is(http):

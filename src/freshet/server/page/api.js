@@ -58,7 +58,7 @@ export const unregister = (name) => send("DELETE", named(name));
 
 /** The answer of a query that constructs a graph, as text. */
 export async function askGraph(text) {
-  return (await send("POST", "/sparql", { body: text, type: QUERY, accept: "text/turtle" })).text();
+  return (await send("POST", "/sparql", { body: text, type: QUERY, accept: "text/turtle, application/trig;q=0.5" })).text();
 }
 
 /** Reports of a query, one by one, for as long as the signal lasts; a break is resumed after the last report. */

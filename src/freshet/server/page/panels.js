@@ -35,7 +35,7 @@ export function answerPanels(reports, { waiting, onWhy = null }) {
   const table = living(() => {
     if (!reports.length) return empty(waiting);
     const last = reports.at(-1);
-    if (last.triples != null) return graphs(reports.slice(-20).reverse());
+    if ((last.triples ?? last.quads) != null) return graphs(reports.slice(-20).reverse());
     if (last.stream === "rstream") {
       const shown = newRows().slice(0, MOST_ROWS), gone = (last.gone ?? []).slice(0, MOST_ROWS);
       const marks = [...shown.map((_, at) => last.marks?.[at] ?? ""), ...gone.map(() => "gone")];
@@ -49,9 +49,9 @@ export function answerPanels(reports, { waiting, onWhy = null }) {
     });
   });
 
-  /** Triples of CONSTRUCT, each with its explanation. */
+  /** Triples or quads of CONSTRUCT, each with its explanation. */
   const graphs = (shown) => {
-    const lines = shown.flatMap((report) => report.triples.split("\n").filter(Boolean).map((triple, number) => ({ report, triple, number }))).slice(0, MOST_ROWS);
+    const lines = shown.flatMap((report) => (report.triples ?? report.quads).split("\n").filter(Boolean).map((triple, number) => ({ report, triple, number }))).slice(0, MOST_ROWS);
     return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers" }, h("table", {}, h("tbody", {},
       lines.map(({ report, triple, number }, at) => h("tr", {},
         h("td", {}, time(report.time)), h("td", { title: triple }, h("code", {}, triple)),
