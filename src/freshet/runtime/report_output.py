@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 EXPLAINED = ("text", "ndjson")  # the formats in which rows can be explained
 _ABOUT = ("query", "time", "stream")  # columns of a CSV before those of the variables
 _GENERATED = "http://www.w3.org/ns/prov#generatedAtTime"
+_VERSION_OF = "http://purl.org/dc/terms/isVersionOf"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -116,7 +117,7 @@ def date_time_text(time_ms: int) -> str:
 
 
 def _trig(batch: AnswerBatch) -> bytes:
-    """Named graphs: one for each report, and those that it names; and their times, in the default graph."""
+    """A named graph for each report, or for each graph in it, and in the default graph the time of each."""
     return b"".join(map(_graph, batch.reports()))
 
 
@@ -127,13 +128,18 @@ def _graph(report: Report) -> bytes:
     assert report.moment is not None
     instant = ":instant" if report.moment & 1 else ""  # a query may report at a close of the same time
     name = f"<urn:freshet:report:{quote(report.query, safe=':')}:{report.time_ms}{instant}>"
-    tail = f' <{_GENERATED}> "{date_time_text(report.time_ms)}"^^<{XSD}dateTime> .\n'.encode()
+    time = f'"{date_time_text(report.time_ms)}"^^<{XSD}dateTime>'
     rows, names = graph.shown.rows, np.zeros(len(graph.subjects), np.int64) if graph.graphs is None else graph.graphs
     written = []
-    for each in np.unique(names).tolist():  # first what the query gives no name, in a graph of the report's own
-        title = name.encode() if each == DEFAULT_GRAPH else term_text(term_key(dictionary.decode(each))).encode()
+    for number, each in enumerate(np.unique(names).tolist()):
         inside = write_ntriples(GraphAnswer.of_rows(rows[names == each, :3]), dictionary)
-        written.append(b"%b%b%b {\n%b}\n" % (title, tail, title, inside))
+        title, version = name, ""
+        if each != DEFAULT_GRAPH:  # the same name may be in many reports, each time with another content
+            title, version = (
+                f"{name[:-1]}:{number}>",
+                f" ; <{_VERSION_OF}> {term_text(term_key(dictionary.decode(each)))}",
+            )
+        written.append(b"%b {\n%b}\n" % (f"{title} <{_GENERATED}> {time}{version} .\n{title}".encode(), inside))
     return b"".join(written)
 
 

@@ -123,5 +123,24 @@ def test_replay_writes_graphs_with_their_times(
     quads = list(pyoxigraph.parse(found.out.encode(), pyoxigraph.RdfFormat.TRIG))
     times = {quad.subject.value for quad in quads if quad.predicate.value.endswith("generatedAtTime")}
     report = "urn:freshet:report:http:%2F%2Fexample.org%2Fnamed:10000"
-    assert times == {report, *(f"http://example.org/{name}" for name in ("a", "b", "all"))}
-    assert len(quads) == len(times) + len(QUADS)
+    assert times == {report, *(f"{report}:{number}" for number in (1, 2, 3))}
+    versions = {quad.object.value for quad in quads if quad.predicate.value.endswith("isVersionOf")}
+    assert versions == {f"http://example.org/{name}" for name in ("a", "b", "all")}
+    assert len(quads) == len(times) + len(versions) + len(QUADS)
+
+
+def test_replay_reads_its_graphs_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each at its own time, also where reports have graphs of one name."""
+    (tmp_path / "s.tnt").write_text(ELEMENTS + LINE.format(12_000, "a", 3))
+    (tmp_path / "q.rq").write_text(QUERY)
+    cli = CommandLine(monkeypatch, capfd)
+    cli("replay", "-s", f"{S}={tmp_path}/s.tnt", "-q", tmp_path / "q.rq", "--format", "rdf", "-o", tmp_path / "r.trig")
+    (tmp_path / "all.rq").write_text(
+        f"PREFIX : <http://example.org/> SELECT ?v FROM NAMED WINDOW <w> ON <{S}> [RANGE PT1S STEP PT1S]"
+        " { WINDOW <w> { ?s :p ?v } }"
+    )
+    given = ("-q", tmp_path / "all.rq", "--time-predicate", "http://www.w3.org/ns/prov#generatedAtTime")
+    found = cli("replay", "-s", f"{S}={tmp_path}/r.trig", *given, "--format", "csv").out.split()
+    assert sorted(line.split(",")[1:4:2] for line in found[1:]) == [["11000", "1"], ["11000", "2"], ["21000", "3"]]
