@@ -231,7 +231,7 @@ def _data_patterns(lark: Lark) -> dict[str, str]:
     triples = rf"{blank}{node}{objects}(?:{blank};{objects})*+"
     return {
         _QUADS: rf"((?:{triples}{blank}\.){{0,{_ROWS_AT_ONCE}}}+){blank}",
-        "last": rf"({triples}){blank}",
+        "last": rf"({triples}){blank}(?=\}})",
         "part": rf"{blank}({value}|a(?![A-Za-z0-9_])|[.,;])",
         "cell": rf"{blank}({cell}|[()])",
         "one_variable": rf"((?:{blank}{cell}){{0,{_ROWS_AT_ONCE}}}+){blank}",

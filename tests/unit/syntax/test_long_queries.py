@@ -14,6 +14,8 @@ from freshet.rdf.deadline import Deadline, QueryStoppedError
 from freshet.rdf.errors import QuerySyntaxError
 from freshet.syntax import driver as module
 from freshet.syntax.parser import parse_query, parse_update
+from freshet.syntax.tables import UPDATE
+from freshet.syntax.tree import Cells, Tree, trees
 
 CELLS = (
     "<http://example.org/1>",
@@ -167,6 +169,17 @@ def test_data_of_updates_that_are_read_in_pieces(wrong: str, end: str, monkeypat
     at_once, one_by_one = both_ways(text, monkeypatch, parse_update)
     assert at_once == one_by_one
     assert isinstance(at_once, str) == bool(wrong)
+
+
+@pytest.mark.parametrize("end", ["", " ."])
+def test_long_data_are_not_read_token_by_token(end: str) -> None:
+    data = ".\n".join(f":a{at} ex:p {at}" for at in range(2 * module._ROWS_AT_ONCE + 50))
+    tree = module.driver(UPDATE).parse(f"{PROLOGUE} INSERT DATA {{ {data}{end} }}")
+    assert tree is not None
+    inserted = tree.children[-1]
+    assert isinstance(inserted, Tree)
+    (quads,) = trees(inserted)
+    assert isinstance(quads.children[0], Cells)
 
 
 SIZE = 2_000_000
