@@ -107,6 +107,7 @@ class QueryGroup:
         self._stored_leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
         self._copies: dict[StoredLeaf, StoredCopy] = {}
         self._is_outgrown = False  # whether any of these has too many rows
+        self._settled_graphs: int | None = None  # the graphs of which these have nothing new to say
         self._deletions: Mapping[tuple[int, int], int] = {}  # as the last batch found them
         self._added = 0  # queries so far
         self._number = 0  # of the last batch
@@ -201,6 +202,7 @@ class QueryGroup:
         leaf = self._stored_leaves.get((graph, pattern))
         if leaf is None:
             leaf = self._stored_leaves[graph, pattern] = StoredLeaf(pattern, self._stored, graph)
+            self._settled_graphs = None
         return leaf
 
     def copy_of(self, leaf: StoredLeaf) -> StoredCopy | None:
@@ -208,6 +210,7 @@ class QueryGroup:
         copy = self._copies.get(leaf)
         if copy is None and leaf.most_rows <= FEW_STORED:
             copy = self._copies[leaf] = StoredCopy(leaf)
+            self._settled_graphs = None
         return copy
 
     def add(self, name: str, query: GroupedQuery, timing: Timing, limits: QueryLimits | None = None) -> None:
@@ -443,14 +446,7 @@ class QueryGroup:
                         restless[query.schedule][query] = None
         loaded, self._loaded = self._loaded, False
         if self._stored_leaves:
-            batch = MomentBatch(number, first, last, _NO_MOMENTS)
-            copies = self._copies
-            for leaf in self._stored_leaves.values():
-                loaded |= (changed := leaf.step(batch))
-                copy = copies.get(leaf)
-                if copy is not None:
-                    copy.follow_leaf(batch, changed=changed)
-                    self._is_outgrown |= changed and copy.is_outgrown
+            loaded |= self._step_stored(MomentBatch(number, first, last, _NO_MOMENTS))
         found: list[tuple[ScheduledQuery, Ids, Answers]] = []
         for schedule in tuple(awake):
             due = schedule.due(last)
@@ -464,6 +460,24 @@ class QueryGroup:
         if self.on_visited is not None:
             self.on_visited()
 
+    def _step_stored(self, batch: MomentBatch) -> bool:
+        """Bring the leaves of stored graphs to a batch, and their copies; says whether any row begins in it."""
+        graphs = self._stored.named().number
+        if graphs == self._settled_graphs:  # as it mostly is where no stream is absorbed
+            return False
+        copies, has_begun, is_settled = self._copies, False, True
+        for leaf in self._stored_leaves.values():
+            changed = leaf.step(batch)
+            has_begun |= changed
+            is_settled &= leaf.is_settled
+            copy = copies.get(leaf)
+            if copy is not None:
+                copy.follow_leaf(batch, changed=changed)
+                is_settled &= copy.is_settled
+                self._is_outgrown |= changed and copy.is_outgrown
+        self._settled_graphs = graphs if is_settled else None
+        return has_begun
+
     def _replace_leaves(self, first: int) -> None:
         """Have other leaves where triples were deleted, or copies have grown large, and operators that read them."""
         outgrown = {leaf for leaf, copy in self._copies.items() if copy.is_outgrown}
@@ -474,6 +488,7 @@ class QueryGroup:
         for (graph, pattern), leaf in lost.items():
             self._stored_leaves[graph, pattern] = StoredLeaf(pattern, self._stored, graph)
             self._copies.pop(leaf, None)
+        self._settled_graphs = None
         for each in ended:
             if self._is_done(each, each.query.rebuild):
                 self._restless[each.schedule][each] = None

@@ -62,6 +62,10 @@ class Graphs(Protocol):
     """All stored graphs as readers have them now."""
 
     @property
+    def number(self) -> int:
+        """Another one wherever anything has changed."""
+
+    @property
     def deletions(self) -> Mapping[tuple[int, int], int]:
         """How often triples of a graph and a predicate, or of any (ANY), were deleted."""
 
@@ -162,6 +166,12 @@ class StoredLeaf:
             return True
         ended = self._reader.ended if isinstance(self._reader, GraphSnapshot) else None
         return ended is not None and ended.log is reader.ended.log and ended.total == reader.ended.total
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether further batches find it as the last one did, as long as the graph stays the same."""
+        is_at_rest = not (len(self._fresh) or len(self._pending) or len(self._early))
+        return is_at_rest and self._number > 0 and self._base_birth == _BEFORE
 
     @property
     def has_lost_rows(self) -> bool:

@@ -16,9 +16,12 @@ from freshet.native.buffers.row_buffer import RowBuffer
 from freshet.native.buffers.stored_leaf import StoredLeaf
 from freshet.native.operators.conditions import Condition
 from freshet.native.operators.range_probe import RangeProbe
+from freshet.native.operators.stored_copy import StoredCopy
 from freshet.native.plan.plan import PlanCondition
 from freshet.native.plan.range_bounds import RangeBound, range_bounds
 from freshet.rdf.dictionary import Dictionary
+
+_THIN = 2.0  # stored rows for each row of an input
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,9 @@ class JoinPlan:
             for bound in range_bounds(each.expression)
             if {bound.variable, *bound.others} <= each.scope
         ]
-        self.starts = [self._ready(0, 1 << at) for at in range(len(inputs))]  # the conditions on each input alone
+        # The conditions on each input alone, where they are not better tested with the first of the others.
+        self._late = sum(1 << at for at in range(len(inputs)) if self._is_thinned(at))
+        self.starts = [() if self._late >> at & 1 else self._ready(0, 1 << at) for at in range(len(inputs))]
         self.steps: list[ProbeStep] = []
         self._next: dict[int, list[ProbeStep]] = {}
         self._partial = [at for at in range(len(inputs)) if self._is_partial(at)]  # inputs of which not all is seen
@@ -168,7 +173,26 @@ class JoinPlan:
         return tuple(
             (condition, tuple((name, home) for name in names if (home := self.home(name, with_it)).places))
             for condition, names in self._conditions
-            if self._can_test(names, with_it) and not (joined and self._can_test(names, joined))
+            if self._can_test(names, with_it) and not self._is_tested(names, joined)
+        )
+
+    def _is_tested(self, names: set[str], joined: int) -> bool:
+        """Whether a condition has been tested once some inputs are joined."""
+        is_late = joined & self._late == joined and joined.bit_count() == 1
+        return joined > 0 and not is_late and self._can_test(names, joined)
+
+    def _is_thinned(self, at: int) -> bool:
+        """Whether few stored rows are joined with an input, at most one or two with each of its rows.
+
+        A kernel finds these sooner than Python tests a condition on all rows of the input.
+        """
+        each = self.inputs[at]
+        if not isinstance(each.buffer, LeafBuffer | LeafView):
+            return False
+        return any(
+            other.buffer.rows_per_value([other.names.index(name) for name in shared]) <= _THIN
+            for other in self.inputs
+            if isinstance(other.buffer, StoredCopy) and (shared := each.certain & other.certain)
         )
 
     def _range(self, joined: int, at: int) -> RangeStep | None:
