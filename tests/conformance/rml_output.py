@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import re
 import tarfile
 import zipfile
@@ -35,7 +36,28 @@ def quads_in(file: Path) -> set[Row]:
     data, suffix = _unpacked(file)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = data.decode("utf-16").encode()
-    return {row for quad in ox.parse(data, format=_FORMATS[suffix], lenient=True) for row in _rows(quad)}
+    quads = _rdf_json(data) if suffix == ".rdfjson" else ox.parse(data, format=_FORMATS[suffix], lenient=True)
+    return {row for quad in quads for row in _rows(quad)}
+
+
+def _rdf_json(data: bytes) -> Iterator[ox.Quad]:
+    """The triples of RDF/JSON, in which all values are texts."""
+    for subject, predicates in json.loads(data).items():
+        for predicate, values in predicates.items():
+            for value in values:
+                assert isinstance(value["value"], str), f"no RDF/JSON: {value}"
+                yield ox.Quad(_resource(subject), ox.NamedNode(predicate), _value(value))
+
+
+def _value(value: dict[str, str]) -> ox.NamedNode | ox.BlankNode | ox.Literal:
+    if value["type"] != "literal":
+        return _resource(value["value"])
+    datatype = ox.NamedNode(value["datatype"]) if "datatype" in value else None
+    return ox.Literal(value["value"], datatype=datatype, language=value.get("lang"))
+
+
+def _resource(text: str) -> ox.NamedNode | ox.BlankNode:
+    return ox.BlankNode(text.removeprefix("_:")) if text.startswith("_:") else ox.NamedNode(text)
 
 
 def _rows(quad: ox.Quad) -> Iterator[Row]:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyoxigraph as ox
 
+from conformance.rml_run import check, mapped, prepare
 from conformance.rml_suite import RmlCase, cases_in
+from freshet.federation.downloads import Downloads
+from freshet.federation.settings import ServiceSettings
+from freshet.mapper.map_options import MapOptions
+from freshet.mapper.map_run import run_map_here
 from shared_data import ROOT
-from web_documents import Document, Request, WebServer
+from web_documents import Document, Request, WebServer, web_server
 
 _RESOURCES = "http://w3id.org/rml/resources/"
 _ENDPOINT = "http://dbpedia.org/sparql/"
@@ -43,6 +51,20 @@ def number_of(case: RmlCase) -> str:
 def server_of(case: RmlCase) -> str | None:
     """The server that a case reads, by the name of its fixture."""
     return _SERVERS.get(number_of(case))
+
+
+def check_registry(case: RmlCase, folder: Path, server: Callable[[str], Any]) -> None:
+    """Run a case in a folder, which is the current one; `server` gives a database server by its name."""
+    prepare(case, folder)
+    if (name := server_of(case)) is not None:
+        fill(case, server(name), folder)
+    options = MapOptions(folder / "found.nq", rejects=folder / "rejects", base=case.base)
+    with web_server() if is_on_the_web(case) else nullcontext() as web:
+        if web is not None:
+            publish(case, web, folder)
+            fetch = Downloads(ServiceSettings((web.host,)), folder / "fetched").fetch
+            options = replace(options, fetch=fetch)
+        check(case, mapped(lambda: run_map_here(folder / "mapping.ttl", options)), folder)
 
 
 def is_on_the_web(case: RmlCase) -> bool:

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from conformance.known_failures import parameters
-from conformance.rml_registry import OUT_OF_REACH, SUITE, fill, is_on_the_web, publish, registry_cases, server_of
-from conformance.rml_run import check, mapped, prepare
+from conformance.rml_registry import OUT_OF_REACH, SUITE, check_registry, registry_cases
 from conformance.rml_suite import KNOWN_FAILURES, RmlCase
-from freshet.federation.downloads import Downloads
-from freshet.federation.settings import ServiceSettings
-from freshet.mapper.map_options import MapOptions
-from freshet.mapper.map_run import run_map_here
 from shared_data import shared
-from web_documents import web_server
 
 CASES = registry_cases()
 
@@ -26,17 +18,8 @@ CASES = registry_cases()
 def test_registry(
     case: RmlCase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    prepare(case, tmp_path)
     monkeypatch.chdir(tmp_path)
-    if (name := server_of(case)) is not None:
-        fill(case, request.getfixturevalue(name), tmp_path)
-    options = MapOptions(tmp_path / "found.nq", rejects=tmp_path / "rejects", base=case.base)
-    with web_server() if is_on_the_web(case) else nullcontext() as web:
-        if web is not None:
-            publish(case, web, tmp_path)
-            fetch = Downloads(ServiceSettings((web.host,)), tmp_path / "fetched").fetch
-            options = replace(options, fetch=fetch)
-        check(case, mapped(lambda: run_map_here(tmp_path / "mapping.ttl", options)), tmp_path)
+    check_registry(case, tmp_path, request.getfixturevalue)
 
 
 def test_the_suite_is_complete() -> None:
