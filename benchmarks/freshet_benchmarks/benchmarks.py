@@ -106,6 +106,12 @@ def _serve(triples: int | None, rate: int | None) -> Sequence[Figure]:
     return serve_figures(triples)
 
 
+def _mappings(triples: int | None, rate: int | None) -> Sequence[Figure]:
+    from freshet_benchmarks.mappings import mappings_figures
+
+    return mappings_figures(triples)
+
+
 BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "pipeline": _pipeline,
     "oneshot": _oneshot,
@@ -134,6 +140,7 @@ SIZED = {
     "sizes": Sized(_sizes, ("--triples",)),  # of the largest window and stored graph
     "closes": Sized(_closes, ("--triples", "--rate")),
     "serve": Sized(_serve, ("--triples",)),  # stored
+    "mappings": Sized(_mappings, ("--triples",)),  # records of the largest inputs
 }
 
 _SUFFIXES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}

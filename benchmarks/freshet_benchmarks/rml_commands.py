@@ -7,10 +7,9 @@ together. Times are by the clock and in CPU of all processes; both systems have 
 from __future__ import annotations
 
 import csv
-import os
+import json
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +33,7 @@ class Taken(NamedTuple):
     peak_megabytes: float
 
 
-_UNITS = {"seconds": "s", "cpu_seconds": "s", "peak_megabytes": "MB"}
+UNITS = {"seconds": "s", "cpu_seconds": "s", "peak_megabytes": "MB"}
 
 
 def command_figures(
@@ -65,7 +64,7 @@ def _figures(name: str, ours: Taken, theirs: Taken | None, peer_name: str) -> li
             unit,
             None if theirs is None else Baseline(peer_name, getattr(theirs, field)),
         )
-        for field, unit in _UNITS.items()
+        for field, unit in UNITS.items()
     ]
 
 
@@ -100,12 +99,7 @@ def _measure(
     mapping, output = folder / f"join-{join}.ttl", folder / "out.nq"
     mapping.write_text(mapping_text(folder, FORMATS[form].iterator, join=join, form=form))
     ours = [sys.executable, "-m", "freshet", "map", "-m", str(mapping), "-o", str(output)]
-    settings = folder / "settings.ini"
-    settings.write_text(
-        "[CONFIGURATION]\noutput_format: N-QUADS\nnumber_of_processes: 2\nlogging_level: ERROR\n"
-        f"output_file: {folder}/peer.nq\n[data]\nmappings: {mapping}\n"
-    )
-    theirs = [str(peer), "-m", "morph_kgc", str(settings)]
+    theirs = [] if peer is None else peer_command(folder, mapping, peer)
     found: dict[str, list[Taken]] = {"ours": [], "theirs": []}
     for _ in range(times):
         found["ours"].append(run_command(ours, folder))
@@ -117,19 +111,36 @@ def _measure(
     return _best(found["ours"]), _best(found["theirs"]) if found["theirs"] else None
 
 
+def peer_command(folder: Path, mapping: Path, peer: Path) -> list[str]:
+    """The command of morph-kgc that does the same."""
+    settings = folder / "settings.ini"
+    settings.write_text(
+        "[CONFIGURATION]\noutput_format: N-QUADS\nnumber_of_processes: 2\nlogging_level: ERROR\n"
+        f"output_file: {folder}/peer.nq\n[data]\nmappings: {mapping}\n"
+    )
+    return [str(peer), "-m", "morph_kgc", str(settings)]
+
+
 def _best(runs: list[Taken]) -> Taken:
     return Taken(*(min(values) for values in zip(*runs, strict=True)))
 
 
+# Linux counts the memory of the process that starts a command to the command's peak, so a small one starts it.
+_STARTER = """
+import json, os, sys, time
+began = time.perf_counter()
+pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, 1, 0)])
+_, status, used = os.wait4(pid, 0)
+seconds = time.perf_counter() - began
+print(json.dumps([os.waitstatus_to_exitcode(status), seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
+"""
+
+
 def run_command(command: Sequence[str], folder: Path) -> Taken:
     """What a command took, with the processes that it has started and waited for."""
-    began = time.perf_counter()
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    said = process.stderr.read()
-    _, status, used = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - began
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise FreshetError(f"{' '.join(command)} failed: {said.decode(errors='replace')[-500:]}")
-    return Taken(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    starter = [sys.executable, "-I", "-S", "-c", _STARTER, *command]
+    done = subprocess.run(starter, cwd=folder, capture_output=True, text=True, check=False)
+    status, *taken = json.loads(done.stdout) if done.returncode == 0 else [done.returncode]
+    if status:
+        raise FreshetError(f"{' '.join(command)} failed: {done.stderr[-500:]}")
+    return Taken(*taken)
