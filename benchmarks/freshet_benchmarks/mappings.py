@@ -77,7 +77,7 @@ def _measure(given: Input, peer: Path | None) -> tuple[Taken, Taken | None]:
 
 
 def _measure_peer(given: Input, peer: Path) -> Taken | None:
-    """What morph-kgc takes; None where it fails, as 2.10.0 does where a table is joined with itself by a column of its own."""
+    """What morph-kgc takes; None where it fails, as 2.10.0 does where a table is joined with itself."""
     folder = given.mapping.parent
     try:
         return run_command(peer_command(folder, given.mapping, peer), folder)

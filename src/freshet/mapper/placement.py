@@ -12,6 +12,7 @@ from freshet.rml.mapping_slices import JoinSlice, slice_mapping
 from freshet.rml.model import Mapping
 from freshet.rml.sources import SQLITE, Compression, DatabaseSource, FileSource, LogicalSource
 from freshet.rml.views import base_sources
+from freshet.sources.database_drivers import driver_of
 from freshet.sources.files import files_of
 from freshet.sources.open import needs_jdbc
 
@@ -74,7 +75,16 @@ def _held_sources(mapping: Mapping, options: MapOptions) -> set[LogicalSource]:
 
 def _bytes(sources: set[LogicalSource]) -> int:
     """How much there is to read. The run reports a source that is missing."""
-    return sum(_size(given) for given in {base.source for each in sources for base in base_sources(each)})
+    bases = {base for each in sources for base in base_sources(each)}
+    served = {base for base in bases if isinstance(base.source, DatabaseSource) and driver_of(base.source.url)}
+    files = {base.source for base in bases - served}
+    return sum(map(_size, files)) + sum(map(_size_at_server, served))
+
+
+def _size_at_server(source: LogicalSource) -> int:
+    from freshet.sources.databases import estimated_bytes
+
+    return estimated_bytes(source)
 
 
 def _size(given: object) -> int:

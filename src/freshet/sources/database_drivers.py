@@ -16,6 +16,7 @@ from freshet.sources.columns import ROWS
 from freshet.sources.typed import NONE, Typed
 
 _CONNECT_SECONDS = 20
+_ROW_BYTES = 100  # of a row whose width the planner does not give
 Row = Sequence[Any]
 
 
@@ -45,6 +46,10 @@ class DatabaseDriver(ABC):
     @abstractmethod
     def query(self, address: ServerAddress, query: str) -> Any:
         """A context with the names of a query's columns and its rows, which the server keeps until they are taken."""
+
+    @abstractmethod
+    def estimated_bytes(self, address: ServerAddress, query: str) -> int:
+        """How much a query gives, as far as the server's planner knows."""
 
     @abstractmethod
     def has_table(self, address: ServerAddress, name: str) -> bool:
@@ -77,6 +82,12 @@ class PostgreSqlDriver(DatabaseDriver):
             with connection.cursor("freshet") as cursor:
                 cursor.execute(query.encode())
                 yield [column.name for column in described], _pieces(cursor)
+
+    def estimated_bytes(self, address: ServerAddress, query: str) -> int:
+        with self._connection(address) as connection:
+            (planned,) = connection.execute(f"EXPLAIN (FORMAT JSON) {query}".encode()).fetchone()
+            plan = planned[0]["Plan"]
+            return int(plan["Plan Rows"] * plan["Plan Width"])
 
     def has_table(self, address: ServerAddress, name: str) -> bool:
         with self._connection(address) as connection:
@@ -120,6 +131,12 @@ class MySqlDriver(DatabaseDriver):
             # BOOLEAN is TINYINT(1) there.
             truths = [place for place, column in enumerate(described) if (column[1], column[3]) == (FIELD_TYPE.TINY, 1)]
             yield names, (_with_truths(rows, truths) for rows in _pieces(cursor))
+
+    def estimated_bytes(self, address: ServerAddress, query: str) -> int:
+        with self._connection(address) as connection, connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {query}")
+            place = [column[0] for column in cursor.description].index("rows")
+            return max((int(row[place] or 0) for row in cursor.fetchall()), default=0) * _ROW_BYTES
 
     def has_table(self, address: ServerAddress, name: str) -> bool:
         return True  # quoted or not, a name is the same

@@ -10,7 +10,7 @@ import pyarrow as pa
 from freshet.rdf.errors import InputError
 from freshet.rml.sources import DatabaseSource, Formulation, LogicalSource
 from freshet.sources.columns import Plan, RecordShape
-from freshet.sources.database_drivers import DatabaseDriver, ServerAddress, address_of, show_address
+from freshet.sources.database_drivers import DatabaseDriver, ServerAddress, address_of, driver_of, show_address
 from freshet.sources.typed import batch_of, places_of
 
 
@@ -57,6 +57,23 @@ def database_tasks(
     places = places_of(plan.references, names, shown, sql=True)
     shape = RecordShape(plan.references, kinds=True)
     return shape, [DatabaseTask(shape, driver, address, shown, query, tuple(places), source.nulls, plan.keep)]
+
+
+def estimated_bytes(source: LogicalSource) -> int:
+    """How much a source gives, about; nothing where it cannot be read, which the run will report."""
+    given = source.source
+    assert isinstance(given, DatabaseSource)
+    driver = driver_of(given.url)
+    asked = (source.iterator or "").strip().rstrip(";").strip()
+    if driver is None or not asked:
+        return 0
+    failures: tuple[type[Exception], ...] = (ValueError, *driver.failures)
+    try:
+        address = address_of(given, driver)
+        query = asked if source.formulation is Formulation.QUERY else _query_of(asked, driver, address)
+        return driver.estimated_bytes(address, query)
+    except failures:
+        return 0
 
 
 def _query_of(table: str, driver: DatabaseDriver, address: ServerAddress) -> str:

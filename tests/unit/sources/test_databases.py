@@ -129,6 +129,30 @@ MAPPING = """
 """
 
 
+JOIN = MAPPING.replace(
+    "] .\n",
+    """] , [ rr:predicate ex:same ; rr:objectMap [ rr:parentTriplesMap <#Q> ;
+      rr:joinCondition [ rr:child "id" ; rr:parent "n" ] ] ] .
+<#Q> rr:logicalTable [ rr:sqlQuery "SELECT n FROM many" ] ; rr:subjectMap [ rr:template "http://example.org/{n}" ] .
+""",
+)
+
+
+def test_what_is_joined_is_estimated_by_the_server(server, tmp_path, monkeypatch):
+    """So that what this process could not hold goes to Spark, as files do."""
+    numbers = "generate_series(1, 50000) AS s(n)" if server.name == "postgresql" else "seq_1_to_50000"
+    column = "n" if server.name == "postgresql" else "seq"
+    analyze = "ANALYZE TABLE many" if server.name == "mysql" else "ANALYZE many"
+    server.run(f"CREATE TABLE many AS SELECT {column} AS n FROM {numbers}", analyze, database="test")
+    (tmp_path / "m.ttl").write_text(JOIN, encoding="utf-8")
+    options = MapOptions(rejects=tmp_path / "rejects", database=f"{server.url}?user={server.login}")
+    assert place_mapping(tmp_path / "m.ttl", options, "auto").on == "process"
+    monkeypatch.setattr("freshet.mapper.placement.MOST_HELD_BYTES", 150_000)
+    placement = place_mapping(tmp_path / "m.ttl", options, "auto")
+    assert placement.on == "spark"
+    assert "to join, more than 150.0 kB" in placement.reason
+
+
 @pytest.mark.parametrize("target", ["process", pytest.param("spark", marks=pytest.mark.spark)])
 def test_a_mapping_in_both_targets(server, target, request, tmp_path):
     (tmp_path / "m.ttl").write_text(MAPPING, encoding="utf-8")
