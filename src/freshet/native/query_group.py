@@ -492,6 +492,8 @@ class QueryGroup:
         for each in ended:
             if self._is_done(each, each.query.rebuild):
                 self._restless[each.schedule][each] = None
+        for leaf in lost.values():
+            leaf.retire()
 
     def _is_done(self, query: ScheduledQuery, work: Callable[[], None]) -> bool:
         try:

@@ -207,6 +207,7 @@ class StoredDataset:
         many went that were. What is inserted and was there keeps its time."""
         came = went = 0
         with self.changing:
+            self._free_dropped()
             for graph, (deleted, inserted) in changes.by_graph().items():
                 if len(deleted.subjects):
                     went += int(np.count_nonzero(self.delete(*deleted, graph)))
@@ -229,6 +230,7 @@ class StoredDataset:
     def drop(self, graph: int) -> None:
         """Have a named graph no more."""
         with self.changing:
+            self._free_dropped()
             stored = None if graph in self._dropped else self._named.get(graph)
             if stored is None:
                 return
@@ -410,6 +412,27 @@ class StoredDataset:
             sum(each.index.nbytes for each in windows),
             sum(each.slices.nbytes for each in windows),
         )
+
+    def _free_dropped(self) -> None:
+        """Free graphs that are not there, where nothing points to their rows any more, or only to where they were."""
+        for name in list(self._dropped):
+            stored, pointing = self._named[name], list(self._pointed_to.get(name, ()))
+            if not pointing:
+                del self._named[name]
+                self._dropped.discard(name)
+                self._pointed_to.pop(name, None)
+            elif stored.ended() is None:
+                continue
+            elif isinstance(reader := stored.reader, GraphSnapshot) and all(
+                each.has_seen_ends(reader) for each in pointing
+            ):
+                self._named[name] = StoredGraph()
+                # What reads it begins anew with the empty graph.
+                counts = self._deletions.items()
+                self._deletions = {key: count + (key[0] == name) for key, count in counts}
+            else:
+                continue
+            self._named_changed = True
 
     def _note_loss(self, time_ms: int | None = None) -> None:
         """What is done now loses what the graphs were up to a time, or until now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import Counter
 from pathlib import Path
@@ -244,6 +245,37 @@ def test_queries_over_windows_follow(pattern: str, deleted: str, output: str, he
     expected = {"RSTREAM": after, "ISTREAM": after - before, "DSTREAM": before - after}
     assert not session.failures
     assert rows_of(query) == expected[output]
+
+
+def test_graphs_that_are_dropped_leave_nothing_behind() -> None:
+    """Whatever reads them, and however often they come again."""
+    session = updated("INSERT DATA { :a :q 1 }")
+    session.stream(E + "s")
+    windows = f"{PREFIX} REGISTER DSTREAM <w> AS SELECT ?o FROM NAMED WINDOW :w ON :s [RANGE PT100S STEP PT1S]"
+    query = session.register(f"{windows} WHERE {{ WINDOW :w {{ ?x :seen ?y }} GRAPH :g {{ ?x :p ?o }} }}")
+    live = session.register(PREFIX + "SELECT ?o { GRAPH :g { ?x :p ?o } }", name="live")
+    session.push(E + "s", f"100\t<{E}a> <{E}seen> <{E}a> .")
+    live.take()
+    sizes = []
+    for at in range(1, 9):
+        values = ", ".join(map(str, range(at, at + 50)))
+        session.update(PREFIX + f"INSERT DATA {{ GRAPH :g {{ :a :p {values} }} }}")
+        session.advance(E + "s", 2000 * at)
+        session.update(PREFIX + "DROP GRAPH :g")
+        session.advance(E + "s", 2000 * at + 1000)
+        sizes.append(sum(session.stored.nbytes()))
+        expected = {str(value) for value in range(at, at + 50)}
+        assert [{row["o"].lexical for row in each.bindings()} for each in query.take()] == [expected]
+        added, removed = live.take()
+        assert {row["o"].lexical for row in added.bindings()} == expected
+        assert {row["o"].lexical for row in removed.bindings()} == expected
+        assert not list(session.query("SELECT ?g { GRAPH ?g {} }").bindings())
+    assert max(sizes) == sizes[0]
+    session.unregister(query.name)
+    session.unregister(live.name)
+    gc.collect()
+    session.update(PREFIX + "INSERT DATA { :a :q 2 }")
+    assert session.stored._named == {}
 
 
 def rows_of(query: RegisteredQuery) -> Counter[str]:

@@ -114,6 +114,7 @@ class StoredLeaf:
         self._young_from = 0  # the least number of a row that may be younger than the batch; see `_note_lives`
         self._results: WeakKeyDictionary[ResultBuffer, int] = WeakKeyDictionary()  # with the column that points here
         self._settled: tuple[TripleIndex, int] | None = None  # a base, and how many rows appended to it
+        self._is_retired = False
         store.point_to_rows(self, graph)  # before it is read: from here on the base stays, if it has anything
         self._deletions = self._deletion_count()
         self._reader = store.named().graph(graph)
@@ -151,6 +152,8 @@ class StoredLeaf:
 
     def settled_rows(self, reader: GraphSnapshot) -> int | None:
         """How many of the appended rows are old to the next batch; None where that has nothing new to look at."""
+        if self._is_retired:
+            return None
         settled = self._settled  # another thread may be in the middle of a step
         if settled is None:  # the first batch will look at all of them
             return None
@@ -162,10 +165,14 @@ class StoredLeaf:
 
     def has_seen_ends(self, reader: GraphSnapshot) -> bool:
         """Whether none of the rows that it shows has ended."""
-        if reader.ended is None or not reader.ended.concerns(self.pattern.constants[PREDICATE]):
+        if self._is_retired or reader.ended is None or not reader.ended.concerns(self.pattern.constants[PREDICATE]):
             return True
         ended = self._reader.ended if isinstance(self._reader, GraphSnapshot) else None
         return ended is not None and ended.log is reader.ended.log and ended.total == reader.ended.total
+
+    def retire(self) -> None:
+        """Nothing reads it any more, though it may be there until the next collection of garbage."""
+        self._is_retired = True
 
     @property
     def is_settled(self) -> bool:

@@ -104,6 +104,11 @@ class StoredLeaves:
     def copy_of(self, leaf: StoredLeaf) -> None:
         """It is asked where the store changes only, so that nothing is worth a copy."""
 
+    def retire(self) -> None:
+        """Nothing reads them any more."""
+        for leaf in self._leaves.values():
+            leaf.retire()
+
     def step(self, batch: MomentBatch) -> bool:
         """Bring all leaves to a batch; says whether any row begins in it."""
         changed = [leaf.step(batch) for leaf in self._leaves.values()]
@@ -177,6 +182,7 @@ class LiveQuery:
 
     def _step_over_deletions(self, before: DatasetSnapshot) -> Rows:
         old = self._answer(StoredLeaves(self._held.past(before), self._dictionary))
+        self._leaves.retire()
         self._leaves = StoredLeaves(self._held, self._dictionary)
         new = self._answer(self._leaves)
         return Rows(bag_difference(new, old), bag_difference(old, new))
