@@ -1,12 +1,15 @@
 """Documents of each transport: all of them, once, also when the query stops and goes on."""
 
+import threading
 import time
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from event_server import EventServer
-from freshet.rml.sources import EventSource, KafkaSource, MqttSource, SocketSource, WebSocketSource
+from freshet.rml.sources import EventSource, KafkaSource, LdesSource, MqttSource, SocketSource, WebSocketSource
 from freshet.spark.live.connector import add_connector
 from freshet.spark.live.documents import NOT_TEXT
 from freshet.spark.live.open import Reading, open_documents
@@ -111,6 +114,32 @@ def test_web_sockets(spark, tmp_path):
     assert taken.lines == numbered(0, 5)
     assert taken.rows[4].file == f"ws:{server.url}/4"
     assert (server.received, server.headers) == (["all"] * 2, ["Bearer x"] * 2)
+
+
+def test_an_event_stream_of_pages(spark, tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/index.ttl").write_text(
+        "@prefix tree: <https://w3id.org/tree#> . @prefix ldes: <https://w3id.org/ldes#> . @prefix : <http://e/> .\n"
+        "<#s> ldes:timestampPath :at ; tree:member :a , :b . :b :at 2000 . :a :at 1000 ; :of [ :n 1 ] ."
+    )
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *about):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "pages")))
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/index.ttl"
+    source, taken = LdesSource(url, every_ms=50), Taken()
+    with taken.by(spark, source, tmp_path / "run"):
+        taken.wait(2)
+    with taken.by(spark, source, tmp_path / "run"):  # a restart repeats nothing
+        taken.wait(2)
+    assert [line.partition("\t")[0] for line in taken.lines] == ["1000", "2000"]
+    assert taken.lines[0].count("1000\t") == 3
+    assert taken.rows[0].file == f"ldes:{url}"
+    server.shutdown()
+    server.server_close()
 
 
 def test_server_sent_events(spark, tmp_path):
