@@ -58,6 +58,9 @@ BY_IRI = {
 """The functions of XPath that SPARQL's functions are defined by (section 17.3): the same by another name."""
 
 _MATH_COUNTS = {"pi": 0, "pow": 2, "atan2": 2}
+_JENA = ("http://jena.apache.org/ARQ/function#", "http://jena.hpl.hp.com/ARQ/function#")
+_JENA_COUNTS = {"localname": 1, "namespace": 1, "sqrt": 1, "pi": 0}
+BY_IRI |= {space + "now": "NOW" for space in _JENA}
 
 AGGREGATES = ("COUNT", "SUM", "MIN", "MAX", "AVG", "SAMPLE", "GROUP_CONCAT")
 
@@ -82,9 +85,9 @@ def wrong_count_by_iri(iri: str, count: int) -> str | None:
     'integer takes 1 argument, not 2'
     """
     space, mark, name = iri.partition("#")
-    if space + mark not in (XSD, _MATH):
+    if space + mark not in (XSD, _MATH, *_JENA) or (space + mark in _JENA and name not in _JENA_COUNTS):
         return None
-    takes = 1 if space + mark == XSD else _MATH_COUNTS.get(name, 1)
+    takes = 1 if space + mark == XSD else {**_MATH_COUNTS, **_JENA_COUNTS}.get(name, 1)
     return None if takes == count else f"{name} takes {takes} argument{'' if takes == 1 else 's'}, not {count}"
 
 
