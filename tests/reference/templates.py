@@ -30,9 +30,11 @@ def instantiate(template: str, solutions: Solutions) -> tuple[ox.Triple | ox.Qua
         bound = {**dict(solution), **dict(blanks)}
         for graph, block in _blocks(words):
             name = bound.get(graph[1:]) if graph is not None and graph[0] in "?$" else graph
-            if isinstance(name, str):
+            if isinstance(name, str) and name.startswith("_:"):
+                name = bound[_variable(name)[1:]]
+            elif isinstance(name, str):
                 name = ox.NamedNode(words.resolve(name))
-            if graph is not None and not isinstance(name, ox.NamedNode):
+            if graph is not None and not (isinstance(name, ox.NamedNode) or graph.startswith("_:")):
                 continue
             for label in labels:
                 block = block.replace(label, _variable(label))
@@ -47,8 +49,9 @@ def _blocks(words: QueryText) -> Iterator[tuple[str | None, str]]:
     end = words.closing(at - 1)
     while at < end:
         if words.upper[at] == "GRAPH":
-            stop = words.closing(at + 2)
-            yield words.words[at + 1], words.text(at + 3, stop)
+            brace = words.find("{", at)
+            stop = words.closing(brace)
+            yield "".join(words.words[at + 1 : brace]), words.text(brace + 1, stop)
             at = stop + 1 + (words.words[stop + 1] == ".")
         else:
             stop = words.upper.index("GRAPH", at, end) if "GRAPH" in words.upper[at:end] else end

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from freshet.algebra.expressions import Aggregate, Expression, Variable
 from freshet.algebra.windows import WindowDeclaration
-from freshet.rdf.terms import Iri, Term
+from freshet.rdf.terms import BlankNode, Iri, Term
 
 PatternTerm = Term | Variable
 
@@ -86,9 +86,12 @@ class TriplePattern:
 
 @dataclass(frozen=True, slots=True)
 class QuadPattern:
-    """A triple of a template, and its graph: None for the one that an update writes to."""
+    """A triple of a template, and its graph: None for the one that an update writes to.
 
-    graph: Iri | Variable | None
+    A blank node names another graph for each solution; only CONSTRUCT has that.
+    """
+
+    graph: Iri | Variable | BlankNode | None
     triple: TriplePattern
 
 

@@ -52,7 +52,7 @@ def construct_each(template: Template, table: Table, places: Ids, dictionary: Di
         good = (objects != 0) & _are(predicates, dictionary, IRI) & _are(subjects, dictionary, IRI, BLANK_NODE)
         if isinstance(pattern, QuadPattern) and pattern.graph is not None:
             graphs = _column(pattern.graph, table, blank_nodes, dictionary)
-            good &= _are(graphs, dictionary, IRI)
+            good &= isinstance(pattern.graph, BlankNode) or _are(graphs, dictionary, IRI)
         parts.append([column[good] for column in (places, subjects, predicates, objects, graphs)[: len(names)]])
     columns = [np.concatenate([np.empty(0, np.int64), *columns]) for columns in zip(*parts, strict=True)]
     columns = columns or [np.empty(0, np.int64)] * len(names)

@@ -24,6 +24,7 @@ _UNITS_MS = {
     "m": Fraction(_MINUTE_MS),
     "h": Fraction(_HOUR_MS),
     "d": Fraction(_DAY_MS),
+    "w": Fraction(_WEEK_MS),
 }
 # Units as words, which SPARQLstream writes in full.
 _UNIT_WORDS = {
@@ -32,6 +33,7 @@ _UNIT_WORDS = {
     **dict.fromkeys(("minute", "minutes", "min"), "m"),
     **dict.fromkeys(("hour", "hours"), "h"),
     **dict.fromkeys(("day", "days"), "d"),
+    **dict.fromkeys(("week", "weeks"), "w"),
 }
 _UNIT_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?[A-Za-z]+)+")
 _NUMBER_AND_UNIT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]+)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import unicodedata
 from difflib import get_close_matches
 from typing import Any
@@ -15,6 +16,7 @@ from freshet.syntax.source import Source
 from freshet.syntax.tables import UPDATE
 
 _MOST_ALTERNATIVES = 6
+_LONGEST_SEQUENCE = 1000
 
 _IRI = frozenset({"IRIREF", "PNAME"})
 _NUMBER = frozenset({"INTEGER", "DECIMAL", "DOUBLE", "SIGNED_INTEGER", "SIGNED_DECIMAL", "SIGNED_DOUBLE"})
@@ -27,6 +29,7 @@ _ELEMENT = frozenset(
 _OPERATOR = frozenset({"PLUS", "DASH", "STAR", "SLASH", "EQUALS", "COMPARISON", "_OR", "_AND", "IN", "NOT"})
 
 _STREAM_OPERATORS = frozenset({"RSTREAM", "ISTREAM", "DSTREAM"})
+_RARE = frozenset({"LOOKUP", "STATIC", "_LOG", "_PAST"})
 _FORM = frozenset({"SELECT", "CONSTRUCT", "ASK", "DESCRIBE"})
 _OPERATION = frozenset({"INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "ADD", "COPY", "MOVE", "WITH"})
 _MODIFIER = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"})
@@ -82,8 +85,23 @@ _NAMES = {
 }
 
 
-# Words of CQELS-QL's sequence patterns, which are no words of any dialect here.
-_SEQUENCE_PATTERNS = frozenset({"SEQ", "FUTURE"})
+# Words of other engines that are no words of any dialect here, and what is said of them.
+_REFUSED = {
+    "SEQ": "SEQ, a sequence pattern of CQELS-QL, is not supported",
+    "FUTURE": "FUTURE, a sequence pattern of CQELS-QL, is not supported",
+    "EMIT": "EMIT in a window is not supported: a query reports when its windows move",
+    "LATENESS": "LATENESS in a window is not supported: streams have a lateness (--lateness, lateness_ms)",
+    **dict.fromkeys(
+        ("REPORT", "ON_WINDOW_CLOSE", "ON_CONTENT_CHANGE", "NON_EMPTY_CONTENT"),
+        "REPORT in a window is not supported: conditions for reports are given beside the query (--report)",
+    ),
+    **dict.fromkeys(("ITEM", "ELEMENTS"), "windows that count graphs are not supported: [COUNT n] counts triples"),
+    "PAST": "windows that count triples of the past and the future are not supported",
+    "AGGREGATE": "AGGREGATE is not supported: GROUP BY of SPARQL 1.1 takes its place",
+    "START": "START and END, a window between two fixed times, are not supported",
+    "RULE": "RULE is not supported: a registered CONSTRUCT is a stream that other queries read",
+}
+_SEQUENCE = re.compile(r"\bSEQ\s*\([^()\"']*\Z", re.IGNORECASE)
 
 
 def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntaxError | UnsupportedError:
@@ -99,8 +117,12 @@ def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntax
             f"expected {_alternatives(expected, parser)}, but the {_what(parser)} ends here", token.end_pos or 0
         )
     at = token.start_pos or 0
-    if token.type == "WORD" and token.upper() in _SEQUENCE_PATTERNS:
-        return source.unsupported(f"{token.upper()}, a sequence pattern of CQELS-QL, is not supported", at)
+    if token.type == "WINDOW" and {"NAMED", "STREAM"} <= expected:
+        return source.unsupported("FROM WINDOW without a name is not supported: write FROM NAMED WINDOW", at)
+    if token.type in ("WORD", "_PAST") and (reason := _REFUSED.get(token.upper())):
+        return source.unsupported(reason, at)
+    if sequence := _SEQUENCE.search(source.decoded, max(0, at - _LONGEST_SEQUENCE), at):
+        return source.unsupported(_REFUSED["SEQ"], sequence.start())
     if token == "<" and "IRIREF" in expected:
         hint = 'an IRI has no spaces nor any of <"{}|^`\\ and ends with >'
         return source.error("this IRI is not well formed", at, hint)
@@ -111,7 +133,14 @@ def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntax
 def _expected(interactive: Any) -> set[str]:
     """What could follow; asked of the parser's state, which knows better than the row of its table."""
     expected = set(interactive.accepts())
-    # A predicate after RANGE, WITH, SELECT ISTREAM and units in words are understood, but too rare to be recommended.
+    # A predicate after RANGE, WITH, SELECT ISTREAM, units in words, and words of other engines are understood, but too
+    # rare to be recommended.
+    expected = expected - _RARE
+    expected = expected - {"GRAPH"} if {"NAMED", "STREAM"} <= expected else expected
+    expected = expected - {"OFFSET", "SLIDE"} if "RANGE" in expected else expected
+    expected = expected - {"FROM"} if "ALL" in expected else expected
+    expected = expected - {"TRIPLES"} if "COUNT" in expected else expected
+    expected = expected - {"COMMA"} if "STEP" in expected else expected
     expected = expected - {"WITH"} if len(expected) > 1 else expected
     expected = expected - _STREAM_OPERATORS if "DISTINCT" in expected else expected
     expected = expected - {"WORD", "FUNCTION"} if {"WORD", "FUNCTION", "STEP"} <= expected else expected

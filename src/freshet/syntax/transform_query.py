@@ -6,7 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import BGP, Graph, Node, QuadPattern, Query, QueryForm, StreamOperator, TriplePattern
+from freshet.algebra.nodes import (
+    BGP,
+    Graph,
+    Node,
+    QuadPattern,
+    Query,
+    QueryForm,
+    StreamOperator,
+    TriplePattern,
+    Window,
+)
 from freshet.algebra.scope import visible_variables
 from freshet.rdf.terms import Iri
 from freshet.syntax.dialects import Dialect
@@ -28,6 +38,8 @@ class RegisterClause:
 
 class QueryTransformer(SolutionTransformer):
     """Reads the parse tree of a whole query."""
+
+    _implicit_window: Iri | None = None
 
     def query(self, branch: Tree) -> Query:
         """The query that the tree is of."""
@@ -51,7 +63,7 @@ class QueryTransformer(SolutionTransformer):
             name=registered.name,
             output=output or (StreamOperator.ISTREAM if self.dialect is Dialect.CQELS else StreamOperator.RSTREAM),
             windows=tuple(self.windows.values()),
-            merged=self.dialect in (Dialect.CSPARQL, Dialect.SPARQLSTREAM) and bool(self.windows),
+            merged=self.dialect in (Dialect.CSPARQL, Dialect.SPARQLSTREAM) and bool(self.windows) and self.merges,
             period_ms=registered.period_ms,
             accuracy=accuracy,
             latency_ms=latency_ms,
@@ -123,13 +135,25 @@ class QueryTransformer(SolutionTransformer):
 
     def _declare_windows(self, branch: Tree, body: Tree) -> None:
         """The windows of the clauses before the pattern."""
+        has_stream_patterns = _has(body, "declared_stream")
+        only_stream = _only_instant_stream(branch)
         for clause in trees(branch):
-            if clause.data == "window_declaration":
+            if clause.data in ("window_declaration", "window_declaration_as"):
                 self.declare_window(clause)
-            elif clause.data == "stream_declaration" and _has(body, "declared_stream"):
-                self.declare_cqels_stream(clause)
+            elif clause.data == "stream_declaration" and (has_stream_patterns or clause is only_stream):
+                construct = "STREAM name { }" if has_stream_patterns else "this window of FROM STREAM"
+                name = self.declare_cqels_stream(clause, construct)
+                self._implicit_window = None if has_stream_patterns else name
             elif clause.data in ("stream_declaration", "named_stream_declaration"):
                 self.declare_stream(clause)
+            elif clause.data == "lookup" or (clause.data == "from_graph" and tokens(clause)[0].type == "STATIC"):
+                self.mark(Dialect.CQELS, f"{tokens(clause)[0].upper()}", clause)
+
+    def _where(self, branch: Tree) -> Node:
+        """The pattern; in CQELS-QL all of it is of the one stream that there is, unless it says which part is."""
+        if self._implicit_window is None:
+            return self.group(branch)
+        return Window(self._implicit_window, self._window_group(branch))
 
     def _form(self, branch: Tree) -> Query:
         """The query without what stands before its pattern."""
@@ -137,19 +161,19 @@ class QueryTransformer(SolutionTransformer):
         modifiers = next(child for child in children if child.data == "modifiers")
         match branch.data:
             case "select_query":
-                return Query(QueryForm.SELECT, self.select(children[0], self.group(children[2]), modifiers, values))
+                return Query(QueryForm.SELECT, self.select(children[0], self._where(children[2]), modifiers, values))
             case "ask_query":
-                return Query(QueryForm.ASK, self.modified(self.group(children[1]), modifiers, values))
+                return Query(QueryForm.ASK, self.modified(self._where(children[1]), modifiers, values))
             case "construct_query":
                 template = _template(self.quads(children[0]))
-                root = self.modified(self.group(children[2]), modifiers, values)
+                root = self.modified(self._where(children[2]), modifiers, values)
                 return Query(QueryForm.CONSTRUCT, root, template=template)
             case "construct_where_query":
                 template = _template(self.quads(children[1]))
                 root = self.modified(self._template_pattern(children[1]), modifiers, values)
                 return Query(QueryForm.CONSTRUCT, root, template=template)
             case _:
-                pattern = self.group(children[2]) if children[2].data == "group" else EMPTY
+                pattern = self._where(children[2]) if children[2].data == "group" else EMPTY
                 resources = self._resources(children[0], pattern)
                 return Query(QueryForm.DESCRIBE, self.modified(pattern, modifiers, values), resources=resources)
 
@@ -158,6 +182,8 @@ class QueryTransformer(SolutionTransformer):
         node: Node = EMPTY
         for number, part in enumerate(trees(branch)):
             self.basic_graph_pattern = number
+            if part.data == "quads_graph" and tokens(part)[0].type == "BLANK_NODE_LABEL":
+                raise self.source.error("a graph of a pattern is an IRI or a variable", offset(part))
             blocks = trees(part) if part.data == "quads_graph" else [part]
             steps = [step for block in blocks for step in self.triples_block(block)]
             triples = BGP(tuple(step for step in steps if isinstance(step, TriplePattern)))
@@ -172,12 +198,21 @@ class QueryTransformer(SolutionTransformer):
         return tuple(dict.fromkeys(self.variable_or_iri(name) for name in names))
 
     def _graphs(self, branch: Tree, kind: str) -> tuple[Iri, ...]:
-        found = [tokens(clause)[0] for clause in trees(branch) if clause.data == kind]
+        found = [tokens(clause)[-1] for clause in trees(branch) if clause.data == kind]
         return tuple(dict.fromkeys(self.iri(token) for token in found))
 
 
 def _template(quads: Iterable[QuadPattern]) -> tuple[TriplePattern | QuadPattern, ...]:
     return tuple(quad.triple if quad.graph is None else quad for quad in quads)
+
+
+def _only_instant_stream(datasets: Tree) -> Tree | None:
+    """The one FROM STREAM of a query without FROM, if its window moves with every element, as only CQELS-QL's do."""
+    clauses = [clause for clause in trees(datasets) if clause.data not in ("constraint", "lookup")]
+    if len(clauses) != 1 or clauses[0].data != "stream_declaration":
+        return None
+    is_instant = trees(clauses[0])[0].data in ("now_window", "triples_window", "all_window")
+    return clauses[0] if is_instant else None
 
 
 def _has(branch: Tree, data: str) -> bool:

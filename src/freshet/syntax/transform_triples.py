@@ -19,7 +19,7 @@ from freshet.algebra.nodes import (
     TriplePattern,
 )
 from freshet.rdf.deadline import current
-from freshet.rdf.terms import BlankNode
+from freshet.rdf.terms import BlankNode, Iri
 from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import ExpressionTransformer, chain
 from freshet.syntax.transform_terms import RDF_FIRST, RDF_NIL, RDF_REST
@@ -52,11 +52,16 @@ class TripleTransformer(ExpressionTransformer, ABC):
         self._in_template = True
         for part in trees(branch):
             is_graph = part.data == "quads_graph"
-            graph = self.variable_or_iri(tokens(part)[0]) if is_graph else None
+            graph = self._graph_of(tokens(part)[0]) if is_graph else None
             steps = [step for block in (trees(part) if is_graph else [part]) for step in self.triples_block(block)]
             found += [QuadPattern(graph, step) for step in steps if isinstance(step, TriplePattern)]
         self._in_template = False
         return tuple(found)
+
+    def _graph_of(self, token: Token) -> Iri | Variable | BlankNode:
+        if token.type != "BLANK_NODE_LABEL":
+            return self.variable_or_iri(token)
+        return BlankNode(token[2:])
 
     def _triples(self, branch: Tree) -> list[Step]:
         current().check()  # there may be a million of them

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import cast
 
+from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import BGP, Graph, Node, QuadPattern, TriplePattern
 from freshet.algebra.updates import (
     Clear,
@@ -20,7 +21,7 @@ from freshet.algebra.updates import (
     Update,
 )
 from freshet.rdf.collector import collector_paused
-from freshet.rdf.terms import Iri, Term
+from freshet.rdf.terms import BlankNode, Iri, Term
 from freshet.syntax.dialects import Dialect
 from freshet.syntax.source import Source
 from freshet.syntax.transform_patterns import EMPTY, join
@@ -102,6 +103,11 @@ class UpdateTransformer(QueryTransformer):
         return None if name.type == "DEFAULT" else self.iri(name)
 
     # ---- templates
+
+    def _graph_of(self, token: Token) -> Iri | Variable | BlankNode:
+        if token.type == "BLANK_NODE_LABEL":
+            raise self.source.error("a graph of an update is an IRI or a variable", offset(token))
+        return super()._graph_of(token)
 
     def _data(self, branch: Tree) -> tuple[QuadPattern, ...]:
         if (cells := _cells_of(branch)) is not None:

@@ -32,6 +32,7 @@ class WindowTransformer(TripleTransformer, ABC):
         super().__init__(source)
         self.dialect = dialect
         self.windows: dict[Iri, WindowDeclaration] = {}
+        self.merges = True  # unless the pattern of SPARQLstream says what is of which stream
         self._first_mark: str | None = None
 
     def mark(self, dialect: Dialect, construct: str, child: Child) -> None:
@@ -47,18 +48,23 @@ class WindowTransformer(TripleTransformer, ABC):
     # ---- RSP-QL
 
     def declare_window(self, branch: Tree) -> None:
-        """`FROM NAMED WINDOW name ON stream [...]`"""
+        """`FROM NAMED WINDOW name ON stream [...]`, or as it was first proposed `ON stream [...] AS name`"""
         self.mark(Dialect.RSPQL, "FROM NAMED WINDOW", branch)
         token, stream = tokens(branch)
+        if branch.data == "window_declaration_as":
+            token, stream = stream, token
         name = self.iri(token)
         if name in self.windows:
             raise self.source.error(f"the window {token} is declared already", offset(token))
-        self.windows[name] = WindowDeclaration(name, self._window(self.variable_or_iri(stream), trees(branch)[0]))
+        self.windows[name] = WindowDeclaration(name, self._window(self._stream(stream), trees(branch)[0]))
+
+    def _stream(self, token: Token) -> Iri | Variable:
+        return self.stream_name(token) if token.type == "WORD" else self.variable_or_iri(token)
 
     def _window(self, stream: Iri | Variable, branch: Tree) -> WindowOperator:
         match branch.data:
-            case "count_window":
-                _, count, step = branch.children
+            case "count_window" | "triples_count_window":
+                *_, count, step = branch.children
                 return CountWindow(stream, self._number(count, "COUNT"), self._number(step, "STEP") if step else 1)
             case "sliding_window":
                 width, slide = branch.children
@@ -66,6 +72,8 @@ class WindowTransformer(TripleTransformer, ABC):
                 return SlidingWindow(stream, width_ms, self._duration_ms(slide, "STEP") if slide else width_ms)
             case "past_window":
                 return self._past_window(stream, branch)
+            case "offset_window":
+                return self._offset_window(stream, branch)
             case _:
                 given = [child for child in branch.children if child is not None]
                 (predicate,) = (child for child in given if isinstance(child, Tree) and child.data == "time_predicate")
@@ -79,6 +87,22 @@ class WindowTransformer(TripleTransformer, ABC):
         """`[FROM NOW - a TO NOW - b STEP c]`"""
         _, begin, _, end, slide = branch.children
         return self._window_of_span(stream, begin, end, slide, branch)
+
+    def _window_since(self, stream: Iri | Variable, branch: Tree) -> SlidingWindow:
+        """SPARQLstream's windows: `[NOW - a SLIDE c]`, `[FROM NOW - a TO NOW - b SLIDE c]`"""
+        if branch.data == "past_window":
+            return self._past_window(stream, branch)
+        _, begin, slide = branch.children
+        return self._window_of_span(stream, begin, None, slide, branch)
+
+    def _offset_window(self, stream: Iri | Variable, branch: Tree) -> SlidingWindow:
+        """`[OFFSET a RANGE w STEP c]`: what came between a and a - w ago."""
+        begin, width, slide = branch.children
+        width_ms = self._duration_ms(width, "RANGE")
+        ago_ms = self._any_duration_ms(begin) - width_ms
+        if ago_ms < 0:
+            raise self.source.error("RANGE must not be longer than OFFSET", offset(branch))
+        return SlidingWindow(stream, width_ms, self._duration_ms(slide, "STEP"), ago_ms=ago_ms)
 
     def _window_of_span(
         self, stream: Iri | Variable, begin: Child | None, end: Child | None, slide: Child | None, branch: Tree
@@ -117,12 +141,8 @@ class WindowTransformer(TripleTransformer, ABC):
             self.mark(Dialect.CSPARQL, "FROM STREAM", branch)
         stream = self.stream_name(tokens(branch)[0])
         clause = trees(branch)[0]
-        if clause.data == "past_window":
-            self._declare(self._past_window(stream, clause))
-            return
-        if clause.data == "recent_window":
-            _, begin, slide = clause.children
-            self._declare(self._window_of_span(stream, begin, None, slide, clause))
+        if clause.data in ("past_window", "recent_window"):
+            self._declare(self._window_since(stream, clause))
             return
         if clause.data not in ("range_of_time", "range_of_triples"):
             message = f"this window of FROM STREAM goes with STREAM {tokens(branch)[0]} {{ ... }} in the pattern"
@@ -142,9 +162,9 @@ class WindowTransformer(TripleTransformer, ABC):
 
     # ---- CQELS-QL
 
-    def declare_cqels_stream(self, branch: Tree) -> None:
-        """`FROM STREAM name [...]`, where the pattern has `STREAM name { }`"""
-        self.mark(Dialect.CQELS, "STREAM name { }", branch)
+    def declare_cqels_stream(self, branch: Tree, construct: str) -> Iri:
+        """`FROM STREAM name [...]`, which `construct` tells from that of C-SPARQL."""
+        self.mark(Dialect.CQELS, construct, branch)
         token, clause = tokens(branch)[0], trees(branch)[0]
         name = self.stream_name(token)
         if name in self.windows:
@@ -157,6 +177,7 @@ class WindowTransformer(TripleTransformer, ABC):
         else:
             window = self._instant_window(name, clause)
         self.windows[name] = WindowDeclaration(name, window)
+        return name
 
     def declared_stream(self, branch: Tree) -> Iri:
         """The window of `STREAM name { }`."""
@@ -173,9 +194,13 @@ class WindowTransformer(TripleTransformer, ABC):
 
     def stream_window(self, branch: Tree) -> tuple[Iri, Variable | None]:
         """The window of `STREAM stream [...] { }`: its name, and the variable that stands for the stream."""
+        stream, clause = self.variable_or_iri(tokens(branch)[0]), trees(branch)[0]
+        if clause.data in ("past_window", "recent_window"):
+            self.mark(Dialect.SPARQLSTREAM, "STREAM with this window", branch)
+            self.merges = False
+            return self._declare(self._window_since(stream, clause)), stream if isinstance(stream, Variable) else None
         self.mark(Dialect.CQELS, "STREAM", branch)
-        stream = self.variable_or_iri(tokens(branch)[0])
-        name = self._declare(self._instant_window(stream, trees(branch)[0]))
+        name = self._declare(self._instant_window(stream, clause))
         return name, stream if isinstance(stream, Variable) else None
 
     def _instant_window(self, stream: Iri | Variable, branch: Tree) -> WindowOperator:

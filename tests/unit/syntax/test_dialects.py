@@ -181,6 +181,88 @@ def test_now_is_a_function_still():
     assert parse_query("ASK { BIND(NOW() AS ?now) STREAM <s> [NOW] { } }")
 
 
+# ---- forms of other engines, and the same in one of ours
+
+OTHER_FORMS = [
+    (
+        "SELECT * FROM NAMED WINDOW ON STREAM <s> [RANGE PT10S SLIDE PT5S] AS <w> { WINDOW <w> { ?s ?p ?o } }",
+        "SELECT * FROM NAMED WINDOW <w> ON <s> [RANGE PT10S STEP PT5S] { WINDOW <w> { ?s ?p ?o } }",
+    ),
+    (
+        "SELECT * FROM NAMED WINDOW <w> ON s [RANGE 10s, SLIDE 5s] { WINDOW <w> { ?s ?p ?o } }",
+        "SELECT * FROM NAMED WINDOW <w> ON <s> [RANGE PT10S STEP PT5S] { WINDOW <w> { ?s ?p ?o } }",
+    ),
+    (
+        "SELECT * FROM NAMED WINDOW <w> ON <s> [TRIPLES 10 STEP 5] { WINDOW <w> { ?s ?p ?o } }",
+        "SELECT * FROM NAMED WINDOW <w> ON <s> [COUNT 10 STEP 5] { WINDOW <w> { ?s ?p ?o } }",
+    ),
+    (
+        "SELECT * FROM NAMED WINDOW <w> ON LOG <s> [OFFSET 60000 RANGE 20000 STEP 10000] { WINDOW <w> { ?s ?p ?o } }",
+        "SELECT * FROM NAMED WINDOW <w> ON <s> [FROM NOW-PT60S TO NOW-PT40S STEP PT10S] { WINDOW <w> { ?s ?p ?o } }",
+    ),
+    (
+        "SELECT * FROM GRAPH <g> FROM NAMED GRAPH <n> FROM NAMED WINDOW <w> ON <s> [RANGE 10s] { ?s ?p ?o }",
+        "SELECT * FROM <g> FROM NAMED <n> FROM NAMED WINDOW <w> ON <s> [RANGE 10s] { ?s ?p ?o }",
+    ),
+    (
+        "SELECT * FROM STREAM s [NOW] { ?s ?p ?o FILTER (?o > 1) }",
+        "SELECT * FROM STREAM s [NOW] { STREAM s { ?s ?p ?o FILTER (?o > 1) } }",
+    ),
+    ("ASK FROM STREAM s [TRIPLES 4] { ?s ?p ?o }", "ASK FROM STREAM s [TRIPLES 4] { STREAM s { ?s ?p ?o } }"),
+    (
+        "CONSTRUCT { ?s ?p 1 } FROM STREAM s [ALL] { ?s ?p ?o }",
+        "CONSTRUCT { ?s ?p 1 } FROM STREAM s [ALL] { STREAM s { ?s ?p ?o } }",
+    ),
+    (
+        "SELECT * FROM STREAM s [SLIDE 30s STEP 10s] { STREAM s { ?s ?p ?o } }",
+        "SELECT * FROM STREAM s [RANGE 30s STEP 10s] { STREAM s { ?s ?p ?o } }",
+    ),
+    (
+        "SELECT * FROM STREAM s [PAST 30s] { STREAM s { ?s ?p ?o } }",
+        "SELECT * FROM STREAM s [RANGE 30s] { STREAM s { ?s ?p ?o } }",
+    ),
+    (
+        "SELECT * FROM STREAM s [NOW] FROM STATIC <g> WITH DEPTH 2 CACHE 5m { STREAM s { ?s ?p ?o } ?o ?p ?s }",
+        "SELECT * FROM STREAM s [NOW] FROM <g> { STREAM s { ?s ?p ?o } ?o ?p ?s }",
+    ),
+    (
+        "SELECT * FROM NAMED STREAM <s> [NOW - 2 WEEKS SLIDE 1 WEEK] { ?s ?p ?o }",
+        "SELECT * FROM NAMED STREAM <s> [NOW - 14 DAYS SLIDE 7 DAYS] { ?s ?p ?o }",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "same"), OTHER_FORMS)
+def test_forms_of_other_engines(text, same):
+    assert parse_query(text) == parse_query(same)
+
+
+def test_a_stream_pattern_of_sparqlstream():
+    query = parse_query("SELECT * { STREAM <s> [NOW - 1 HOURS SLIDE 10 MINUTES] { ?s ?p ?o } ?o ?p ?s }")
+    [declared] = query.windows
+    assert declared.window == SlidingWindow(STREAM, 3_600_000, 600_000)
+    assert (query.merged, query.output) == (False, StreamOperator.RSTREAM)
+    assert isinstance(query.root, Project)
+    assert query.root.child == Join(Window(declared.name, BODY), BGP((TriplePattern(OBJ, P, S),)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("SELECT * FROM STREAM s [NOW] FROM STREAM t [NOW] { ?s ?p ?o }", r"goes with STREAM s \{"),
+        ("SELECT * FROM STREAM s [NOW] FROM <g> { ?s ?p ?o }", r"goes with STREAM s \{"),
+        ("SELECT * FROM NAMED WINDOW <w> ON <s> [OFFSET 1 RANGE 2 STEP 1] { }", "RANGE must not be longer than OFFSET"),
+        ("SELECT * FROM NAMED WINDOW <w> ON <s> [FROM <g>] { }", "expected NOW"),
+        ("SELECT * FROM NAMED WINDOW <w> ON <s> [RAGE 1s] { }", "expected COUNT, FROM, NOW or RANGE, but found 'RAGE'"),
+        ("SELECT * FROM <g> FORM <h> { }", "expected FROM, WHERE or '{', but found 'FORM'"),
+        ("CONSTRUCT WHERE { GRAPH _:g { ?s ?p ?o } }", "a graph of a pattern is an IRI or a variable"),
+    ],
+)
+def test_forms_that_make_no_sense(text, message):
+    with pytest.raises(QuerySyntaxError, match=message):
+        parse_query(text)
+
+
 # ---- which dialect it is
 
 CQELS_PATTERN = "{ STREAM <s> [NOW] { } }"

@@ -102,6 +102,7 @@ def test_words_of_updates_are_names_elsewhere():
         ("INSERT DATA { _:a <p> 1 } ; INSERT DATA { _:a <p> 1 }", (1, 43), "is used in another INSERT DATA already"),
         ("INSERT { <a> <b> 1 }", (1, 21), "expected USING or WHERE"),
         ("INSERT DATA { GRAPH <g> { GRAPH <h> {} } }", (1, 27), "but found 'GRAPH'"),
+        ("INSERT DATA { GRAPH _:g { <a> <b> 1 } }", (1, 21), "a graph of an update is an IRI or a variable"),
         ("CLEAR ALL CLEAR ALL", (1, 11), "expected the end of the update or ';'"),
         ("SELECT * {}", (1, 1), "expected an update (INSERT, DELETE, LOAD, ...)"),
         ("INSERT {} WHERE { WINDOW <w> { ?s ?p ?o } }", (1, 19), "WINDOW is RSP-QL"),
