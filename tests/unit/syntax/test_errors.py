@@ -108,7 +108,7 @@ def refused(text: str) -> QuerySyntaxError:
         ("ASK FROM poststream {}", (1, 10), "expected an IRI, NAMED or STREAM, but found 'poststream'"),
         ("ASK FROM STREAM <s> {}", (1, 21), "expected '[', but found '{'"),
         ("ASK FROM STREAM <s> [RANGE 10 10] {}", (1, 31), "expected SLIDE, STEP, TUMBLING or ']', but found '10'"),
-        ("ASK FROM STREAM s [RANGE 1 months] {}", (1, 26), "months is no unit of time: there are ns, ms, s, m, h, d, w"),
+        ("ASK FROM STREAM s [RANGE 1 eons] {}", (1, 26), "eons is no unit of time: there are ns, ms, s, m, h, d, w"),
         ("ASK FROM STREAM <s> [RANGE 0s] {}", (1, 28), "RANGE must be longer than 0"),
         ("ASK FROM STREAM <s> [RANGE 1s STEP 0.1ms] {}", (1, 36), "0.1ms is not a whole number of milliseconds"),
         (f"ASK FROM STREAM <s> [RANGE {'9' * 50}s] {{}}", (1, 28), f"{'9' * 20}... has too many digits"),
