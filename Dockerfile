@@ -3,10 +3,13 @@
 
 FROM python:3.12-slim-bookworm AS build
 WORKDIR /source
-RUN pip install --no-cache-dir "hatchling>=1.27,<2"
+COPY requirements.lock ./
+RUN pip install --no-cache-dir -c requirements.lock numba numpy "hatchling>=1.27,<2"
 COPY pyproject.toml README.md LICENSE ./
+COPY tools tools
 COPY src src
-RUN python -m hatchling build --target wheel --directory /wheel
+RUN PYTHONPATH=src python tools/compile-kernels build/kernels
+RUN FRESHET_PREBUILT_KERNELS=build/kernels python -m hatchling build --target wheel --directory /wheel
 
 # bookworm is the Debian release that has Java 17.
 FROM python:3.12-slim-bookworm
@@ -21,8 +24,6 @@ RUN pip install --no-cache-dir --no-deps /tmp/wheel/*.whl
 RUN useradd --create-home freshet
 USER freshet
 WORKDIR /home/freshet
-# Compiled code depends on the processor: on a host with another kind, the first run compiles again.
-RUN freshet warm
 
 ENTRYPOINT ["freshet"]
 CMD ["demo"]

@@ -1,6 +1,6 @@
 # make demo: run the demo.  make test: run the quick tests.  make test-all: run all tests.
 # Each sets up .venv the first time.
-.PHONY: demo test test-all check docs wheel lock clean
+.PHONY: demo test test-all check docs wheel pure-wheel lock clean
 BIN := .venv/bin
 
 demo: .venv/ready
@@ -33,7 +33,14 @@ docs: .venv/ready-docs
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python -c requirements.lock --editable ".[docs]"
 	@touch $@
 
+# With kernels compiled for this platform, Python and Numba.
 wheel: .venv/ready
+	@$(BIN)/python tools/compile-kernels build/kernels
+	@FRESHET_PREBUILT_KERNELS=build/kernels $(BIN)/uv build --quiet --wheel --python $(BIN)/python --out-dir dist
+	@ls dist/*.whl
+
+# For every platform and Python: kernels are compiled at the user's.
+pure-wheel: .venv/ready
 	@$(BIN)/uv build --quiet --wheel --out-dir dist
 	@ls dist/*.whl
 

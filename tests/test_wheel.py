@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import email.message
 import email.parser
+import os
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -20,9 +22,12 @@ MOST_BYTES = 1_500_000
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
+    return _build(tmp_path_factory.mktemp("wheel"))
+
+
+def _build(folder: Path, **environment: str) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, check=True, capture_output=True)
     (path,) = folder.glob("*.whl")
     return path
 
@@ -65,3 +70,40 @@ def test_its_version_is_that_of_the_package(wheel: Path, metadata: email.message
 
 def test_it_is_small(wheel: Path) -> None:
     assert wheel.stat().st_size < MOST_BYTES
+
+
+_LOAD = """
+import sys
+from pathlib import Path
+import numpy as np
+from numba.core import event
+import freshet
+from freshet.kernels import prebuilt
+from freshet.kernels.hashing import xxh64
+
+assert Path(freshet.__file__).is_relative_to(sys.argv[1])
+compiled = event.install_recorder("numba:compile")
+with compiled as record:
+    xxh64(np.frombuffer(b"abc", np.uint8), 0, 3)
+print(prebuilt.usable_target() is not None, len(record.buffer) == 0)
+"""
+
+
+@pytest.mark.slow
+def test_a_wheel_for_a_platform_has_compiled_kernels(tmp_path: Path, names: set[str]) -> None:
+    kernels, package = tmp_path / "kernels", tmp_path / "package"
+    subprocess.run([sys.executable, ROOT / "tools" / "compile-kernels", kernels, "hashing"], check=True)
+    wheel = _build(tmp_path / "dist", FRESHET_PREBUILT_KERNELS=str(kernels))
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    platform = sysconfig.get_platform().replace("-", "_")
+    assert wheel.name == f"freshet-{__version__}-{python}-{python}-{platform}.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        added = set(archive.namelist()) - names
+        archive.extractall(package)
+    assert added == {f"freshet/kernels/prebuilt/{file.name}" for file in kernels.iterdir()}
+
+    environment = {**os.environ, "PYTHONPATH": str(package), "FRESHET_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", _LOAD, package]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
+    usable, loaded = done.stdout.split()
+    assert loaded == usable  # a processor without the features that wheels are built for compiles

@@ -21,6 +21,7 @@ import llvmlite
 import numba
 
 from freshet.cache_folder import cache_folder
+from freshet.kernels import prebuilt
 from freshet.kernels.numba_internals import (
     OverloadCache,
     dumps,
@@ -35,6 +36,7 @@ _UNUSED_DAYS = 14
 _DAY = 86_400
 
 _KERNELS = Path(__file__).parent
+_NO_PART_OF_CODE = frozenset(["cache", "prebuilt", "signatures"])  # where compiled code is, not what it is
 _IMPORT = re.compile(rb"^[ \t]*from freshet\.kernels(?:\.(\w+) import|[ ]import ([\w, ]+)$)", re.MULTILINE)
 
 
@@ -66,7 +68,7 @@ def source_state(module: str) -> str:
     """
     state, waiting, found = hashlib.sha256(), [module], {module}
     while waiting:
-        for name in _imports(waiting.pop())[1] - found:
+        for name in _imports(waiting.pop())[1] - found - _NO_PART_OF_CODE:
             found.add(name)
             waiting.append(name)
     for name in sorted(found):
@@ -103,9 +105,10 @@ class KernelCache(OverloadCache):
     def cache_path(self):
         return str(FOLDER)
 
-    def _file(self, signature, codegen):
-        key = f"{self._kind} {self._name} {source_state(self._module)} {signature} {codegen.magic_tuple()}"
-        return FOLDER / f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:20]}"
+    def file_name(self, signature, code_generation):
+        """The name of a signature's file: it differs wherever the compiled code could."""
+        key = f"{self._kind} {self._name} {source_state(self._module)} {signature} {code_generation}"
+        return f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:20]}"
 
     def load_overload(self, signature, target_context):
         """The compiled code of a signature, or None.
@@ -114,21 +117,38 @@ class KernelCache(OverloadCache):
         compilation needs; it does so again before one. Its runtime must be up.
         """
         start_runtime(target_context)
-        file = self._file(signature, target_context.codegen())
-        try:
-            data = file.read_bytes()
-        except OSError:
+        data = self._cached(signature, target_context.codegen()) or self._prebuilt(signature)
+        if data is None:
             return None
-        _note_use(file)
         try:
             return self._rebuild(target_context, pickle.loads(data))
         except (EOFError, pickle.UnpicklingError, TypeError, ValueError, AttributeError, ImportError):
             return None  # damaged: it is compiled again and replaced
 
+    def _cached(self, signature, codegen):
+        """The file of the user's cache: compiled for the processor at hand."""
+        file = FOLDER / self.file_name(signature, codegen.magic_tuple())
+        try:
+            data = file.read_bytes()
+        except OSError:
+            return None
+        _note_use(file)
+        return data
+
+    def _prebuilt(self, signature):
+        """The file that came with the package."""
+        target = prebuilt.usable_target()
+        if target is None:
+            return None
+        try:
+            return (prebuilt.FOLDER / self.file_name(signature, target.code_generation)).read_bytes()
+        except OSError:
+            return None
+
     def save_overload(self, signature, compiled):
         if compiled.lifted or compiled.library.has_dynamic_globals:
             return
-        file = self._file(signature, compiled.codegen)
+        file = FOLDER / self.file_name(signature, compiled.codegen.magic_tuple())
         try:
             if not KernelCache._opened:
                 FOLDER.mkdir(parents=True, exist_ok=True)

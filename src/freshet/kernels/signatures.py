@@ -13,6 +13,7 @@ from typing import Any
 from numba.core import types
 
 from freshet.kernels.cache import FOLDER, source_state
+from freshet.kernels.prebuilt import usable_target
 
 _LIST = Path(__file__).with_name("signatures.txt")
 
@@ -109,8 +110,17 @@ def compile_call(line: str) -> None:
     kernel.compile(arguments)
 
 
+def name_of_file(line: str, code_generation: tuple[str, str, str]) -> str:
+    """The name of the file that the compiled code of a line is in."""
+    kernel, arguments = read_call(line)
+    return str(kernel._cache.file_name(arguments, code_generation))
+
+
 def is_warm(section: str) -> bool:
-    """Whether `freshet warm` has been through a section with these sources."""
+    """Whether `freshet warm` has been through a section with these sources, or the package came with all of it."""
+    target = usable_target()
+    if target is not None and target.sections.get(section) == section_state(section):
+        return True
     return _mark(section).exists()
 
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from freshet.kernels.cache import FOLDER
@@ -20,16 +20,22 @@ def compile_ahead(section: str, processes: int | None = None) -> Iterator[tuple[
 
     The sections are those of `freshet.kernels.signatures.SECTIONS`.
     """
+    lines = listed(section)
+    for done in compile_lines(lines, processes):
+        yield done, len(lines)
+    mark_warm(section)
+
+
+def compile_lines(lines: Sequence[str], processes: int | None = None) -> Iterator[int]:
+    """Compile lines of the list in processes of its own. Gives how many are done."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from multiprocessing import get_context
 
-    lines = listed(section)
     with ProcessPoolExecutor(processes or os.cpu_count(), mp_context=get_context("spawn")) as pool:
         pending = [pool.submit(compile_call, line) for line in lines]
         for done, each in enumerate(as_completed(pending), 1):
             each.result()
-            yield done, len(lines)
-    mark_warm(section)
+            yield done
 
 
 def show_compilation(section: str) -> None:
