@@ -19,6 +19,9 @@ def check_files(document: Document, pipeline: Pipeline | None, streams: Mapping[
             yield from _no_graph(document, place, path)
         else:
             yield from _absent_file(document, place, path) or _unknown_format(document, place, path)
+    if pipeline is not None and pipeline.from_files is not None and not pipeline.from_files.is_dir():
+        hint = "it is a file" if pipeline.from_files.exists() else None
+        yield document.value_error(("from_files",), f"there is no folder {show_path(pipeline.from_files)}", hint)
     for name, stream in streams.items():
         for place, folder in _folders(name, stream):
             if not folder.is_dir():

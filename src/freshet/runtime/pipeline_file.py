@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,10 +13,12 @@ from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.yaml_positions import Document, read_yaml
 from freshet.runtime.form_problems import form_problems
 from freshet.runtime.pipeline_checks import check_files, check_outputs, check_purpose, check_streams
-from freshet.runtime.pipeline_model import Pipeline, QuerySection, Stream
+from freshet.runtime.pipeline_model import GraphFile, Pipeline, QuerySection, Stream
 from freshet.runtime.query_checks import check_queries
+from freshet.runtime.query_graphs import file_of_graph
 from freshet.runtime.section import Section
 from freshet.runtime.text_file import read_text
+from freshet.syntax.parser import parse_query
 
 AnySection = TypeVar("AnySection", bound=Section)
 
@@ -61,7 +63,20 @@ def read_pipeline(path: str | Path) -> Pipeline:
     problems += checked.problems
     if problems or pipeline is None:
         raise PipelineErrors(sorted(problems, key=_reading_order(document)))
-    return pipeline.model_copy(update={"queries": checked.queries})
+    graph = (*pipeline.graph, *_files_of_graphs(pipeline, checked.queries))
+    return pipeline.model_copy(update={"queries": checked.queries, "graph": graph})
+
+
+def _files_of_graphs(pipeline: Pipeline, queries: Mapping[str, QuerySection]) -> Iterator[GraphFile]:
+    """The files of a folder for the graphs that queries name in FROM; what has none is an error once all is loaded."""
+    if pipeline.from_files is None:
+        return
+    parsed = (parse_query(query.text or "") for query in queries.values())
+    named = dict.fromkeys(iri.value for query in parsed for iri in (*query.default_graphs, *query.named_graphs))
+    loaded = {each.iri for each in pipeline.graph}
+    for iri in named:
+        if iri not in loaded and (file := file_of_graph(iri, pipeline.from_files)) is not None:
+            yield GraphFile.model_construct(file=file, iri=iri)
 
 
 def _valid_sections(

@@ -264,9 +264,11 @@ class ServerSection(Section):
 class Pipeline(Section):
     """A whole pipeline. Without `checkpoint` every run starts afresh. `services` says which hosts SERVICE may ask.
     `window_memory` is what windows of all queries may hold, half of the machine's memory where it is not given.
-    `history` is how far back one-shot queries may ask for the stored data at a time."""
+    `history` is how far back one-shot queries may ask for the stored data at a time. `from_files` is a folder with files
+    for the graphs that queries name in FROM and `graph` does not."""
 
     graph: Annotated[tuple[GraphFile, ...], BeforeValidator(_graph_files)] = ()
+    from_files: FilePath | None = None
     streams: Annotated[dict[Name, Stream], AfterValidator(_not_empty)]
     queries: dict[Name, QuerySection] = Field(default_factory=dict)
     checkpoint: Annotated[CheckpointSection | None, BeforeValidator(_checkpoint)] = None

@@ -30,7 +30,7 @@ def check_graphs(
         loaded = _loaded(session)
         if iri in loaded:
             continue
-        found = None if folder is None else _file_of(iri.value, folder)
+        found = None if folder is None else file_of_graph(iri.value, folder)
         if found is None:
             raise _missing(iri, loaded, query, text, file, folder)
         session.load(found, graph=iri.value)
@@ -40,7 +40,7 @@ def _loaded(session: Session) -> set[Term | None]:
     return set(session.dictionary.decode_many(session.dataset().names()))
 
 
-def _file_of(iri: str, folder: Path) -> Path | None:
+def file_of_graph(iri: str, folder: Path) -> Path | None:
     """The file of a folder that has the last part of a name, perhaps compressed."""
     try:
         last = unquote(urlsplit(iri).path.rpartition("/")[2])

@@ -18,6 +18,7 @@ from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.oxigraph import parsed_key
 from freshet.rdf.terms import Iri, Term, is_absolute_iri, term_from_key
 from freshet.runtime.durations import setting_ms
+from freshet.runtime.query_graphs import check_graphs
 from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.report_log import ReportLog, ReportsGoneError
 from freshet.runtime.session import Session
@@ -175,6 +176,7 @@ def _register(
             return False
         raise Problem(409, f"a query named {name} is registered with other words: DELETE it first")
     check_room(shared, holder)
+    check_graphs(session, parsed, text)
     if parameters:
         session.define(name, text, parameters, dialect=dialect)
     else:

@@ -21,6 +21,7 @@ from freshet.rdf.terms import is_absolute_iri
 from freshet.results.report import Answer, BooleanAnswer, Solutions
 from freshet.results.rows import PIECE_ROWS
 from freshet.results.write import write_pieces
+from freshet.runtime.query_graphs import check_graphs
 from freshet.server.bodies import media_type, read_body, text_of
 from freshet.server.description import service_description
 from freshet.server.holders import check_size, holder_of, limits_of, subscribe
@@ -173,6 +174,8 @@ def _answer(
     session = shared.session
     with deadline.running():
         query = shared.prepare(operation.text, operation.default_graphs, operation.named_graphs)
+    if operation.at is None and not operation.default_graphs and not operation.named_graphs:
+        check_graphs(session, query, operation.text)
     formats = formats_of(query)
     media = choose(accept, list(formats))
     began = time.thread_time()

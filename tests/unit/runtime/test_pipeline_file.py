@@ -273,11 +273,24 @@ def test_a_run_asks_services_as_the_file_says(folder: Path) -> None:
         assert run.session.services.settings.ranker == "lru"
 
 
+def test_files_of_the_graphs_that_queries_name(folder: Path) -> None:
+    files = folder / "files"
+    files.mkdir()
+    (files / "map.ttl").write_text("<http://e/a> <http://e/b> 1 .")
+    (folder / "slow.rq").write_text(replaced(QUERY, "FROM", "FROM <http://e/data/map.ttl> FROM <http://e/x.ttl>\nFROM"))
+    (folder / "pipeline.yaml").write_text(f"from_files: files\n{PIPELINE}")
+    found = GraphFile(file=files / "map.ttl", iri="http://e/data/map.ttl")
+    assert read_pipeline(folder / "pipeline.yaml").graph == (GraphFile(file=folder / "town.ttl"), found)
+    found = problems(f"from_files: nowhere\n{PIPELINE}", folder)
+    assert found == ["pipeline.yaml:1:13: there is no folder nowhere"]
+
+
 def test_every_section_is_in_the_table() -> None:
     """A section that is not in the table would not say what keys it knows."""
     assert sorted(known_keys(SECTIONS[()])) == sorted(
         [
             "graph",
+            "from_files",
             "streams",
             "queries",
             "checkpoint",

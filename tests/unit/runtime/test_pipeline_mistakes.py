@@ -177,7 +177,7 @@ CASES = {
         "spark: [1]\nrest: {config:",
         [
             "22:8: 'spark' must be a section of keys and values",
-            "23:1: unknown key 'rest'; known here: graph, streams, queries, checkpoint, rejects, history,"
+            "23:1: unknown key 'rest'; known here: graph, from_files, streams, queries, checkpoint, rejects, history,"
             " services, window_memory, spark, server",
         ],
     ),

@@ -54,6 +54,20 @@ class Answers:
         self.response.close()
 
 
+def test_graphs_that_are_not_loaded(http):
+    text = (
+        "SELECT * FROM <http://e/map.ttl> FROM NAMED WINDOW <w> ON <http://e/s> [RANGE 1s] { WINDOW <w> { ?s ?p ?o } }"
+    )
+    put = http.send("PUT", "/queries/mapped", text)
+    assert put.status == 400
+    assert b"the graph <http://e/map.ttl> is not loaded: no named graph is loaded" in put.data
+    asked = http.get(f"/sparql?{urlencode({'query': 'ASK FROM <http://e/map.ttl> { ?s ?p ?o }'})}")
+    assert asked.status == 400
+    assert b"the graph <http://e/map.ttl> is not loaded" in asked.data
+    http.session.update("INSERT DATA { GRAPH <http://e/map.ttl> { <http://e/a> <http://e/b> 1 } }")
+    assert http.send("PUT", "/queries/mapped", text).status == 201
+
+
 def test_a_query_is_put_listed_shown_and_removed(http):
     put = http.send("PUT", "/queries/counts", _QUERY)
     assert (put.status, put.headers["location"]) == (201, "/queries/counts")
