@@ -264,7 +264,7 @@ class ServerSection(Section):
 class Pipeline(Section):
     """A whole pipeline. Without `checkpoint` every run starts afresh. `services` says which hosts SERVICE may ask.
     `window_memory` is what windows of all queries may hold, half of the machine's memory where it is not given.
-    `history` is how far back one-shot queries may ask for the stored data at a time. `from_files` is a folder with files
+    `history` is how far back one-shot queries may ask for the stored data at a time. `from_files` is a folder of files,
     for the graphs that queries name in FROM and `graph` does not."""
 
     graph: Annotated[tuple[GraphFile, ...], BeforeValidator(_graph_files)] = ()
