@@ -33,6 +33,7 @@ class Deadline:
         seconds: The time limit, None for no limit.
         memory_bytes: The most that intermediate results may take at a time, None for no limit.
         clock: What gives the time in seconds, `time.monotonic` by default; `time.thread_time` for processor time.
+        subject: What error messages say that is too slow or too large.
 
     Example:
         >>> import freshet
@@ -48,8 +49,10 @@ class Deadline:
         seconds: float | None = None,
         memory_bytes: int | None = None,
         clock: Callable[[], float] | None = None,
+        subject: str = "the query",
     ) -> None:
         self._seconds = seconds
+        self._subject = subject
         self._clock = clock or monotonic
         self._end = None if seconds is None else self._clock() + seconds
         # Processor time is asked of the system, which takes ten times as long, and is never ahead of the wall clock.
@@ -73,9 +76,9 @@ class Deadline:
     def check(self) -> None:
         """Go on, or QueryStoppedError."""
         if self._cancelled:
-            raise QueryStoppedError("the query was cancelled")
+            raise QueryStoppedError(f"{self._subject} was cancelled")
         if self._end is not None and monotonic() > self._earliest and self._clock() > self._end:
-            raise QueryStoppedError(f"the query took longer than its time limit of {self._seconds:g} s")
+            raise QueryStoppedError(f"{self._subject} took longer than its time limit of {self._seconds:g} s")
 
     def reserve(self, size: int) -> None:
         """Reserve bytes, or raise QueryStoppedError. They count until the step that made them ends.
@@ -85,7 +88,8 @@ class Deadline:
         self.check()
         self._held += size
         if self._memory_bytes is not None and self._held > self._memory_bytes:
-            raise QueryStoppedError(f"the query needs more memory than its limit of {show_bytes(self._memory_bytes)}")
+            limit = show_bytes(self._memory_bytes)
+            raise QueryStoppedError(f"{self._subject} needs more memory than its limit of {limit}")
 
     @contextmanager
     def step(self) -> Iterator[None]:

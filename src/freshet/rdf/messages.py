@@ -16,6 +16,7 @@ import pyoxigraph
 from numpy.typing import NDArray
 
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.documents import parse_document
 from freshet.rdf.errors import InputError
 from freshet.rdf.formats import FORMATS, N3_HINT, is_line_format
 from freshet.rdf.ntriples import scan_statements
@@ -110,7 +111,7 @@ class MessageReader:
             try:
                 # A line for the prefixes of messages before: columns in errors are those of the file.
                 given = text if is_line_format(form) else head + b"\n" + text
-                parser = pyoxigraph.parse(given, form, base_iri=base, rename_blank_nodes=renaming)
+                parser = parse_document(given, form, self.file, base, renaming=renaming)
                 statements = pyoxigraph.serialize(parser, format=pyoxigraph.RdfFormat.N_QUADS)
                 assert statements is not None
             except SyntaxError as error:

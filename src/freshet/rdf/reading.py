@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from freshet.rdf.compression import open_input
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.documents import parse_document
 from freshet.rdf.errors import InputError
 from freshet.rdf.formats import FORMATS, N3_HINT, format_name, is_line_format, rdf_format
 from freshet.rdf.line_parser import LineParser
 from freshet.rdf.ntriples import scan_statements
 from freshet.rdf.oxigraph import parse_error
 from freshet.rdf.statement_scan import StatementScan
-from freshet.rdf.xml_entities import check_xml
 
 _BLOCK_QUADS = 20_000
 _PIECE_BYTES = 16 << 20
@@ -135,11 +135,8 @@ def parse_rdf(
 
 def nquads_pieces(source: bytes | BinaryIO, form: pyoxigraph.RdfFormat, file: str, base: str | None) -> Iterator[bytes]:
     """A document in any format as N-Quads, some thousand at a time."""
-    if form == pyoxigraph.RdfFormat.RDF_XML:
-        source = source if isinstance(source, bytes) else source.read()
-        check_xml(source, file)
     try:
-        parser = pyoxigraph.parse(source, form, base_iri=base)
+        parser = parse_document(source, form, file, base)
         while text := pyoxigraph.serialize(islice(parser, _BLOCK_QUADS), format=pyoxigraph.RdfFormat.N_QUADS):
             yield text
     except SyntaxError as error:

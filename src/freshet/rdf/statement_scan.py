@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from freshet.kernels import statements as kernels
 from freshet.kernels.dictionary import DictionaryArrays
 from freshet.rdf.arrow import read_only
+from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.line_parser import LineParser, ParsedStatement
@@ -28,7 +29,8 @@ _LEAST_PLACES_BITS, _MOST_PLACES_BITS = 6, 12  # more would not stay in the cach
 class StatementScan:
     """The statements of one file, which is fed in pieces that end where lines do.
 
-    `errors` has one for each bad line so far, in the order of lines.
+    `errors` has bad lines in their order. Where there is one, no lines are scanned any more but those next to it: a
+    file of millions of bad lines is refused as soon as one of a few.
     """
 
     def __init__(self, dictionary: Dictionary, parser: LineParser) -> None:
@@ -48,7 +50,9 @@ class StatementScan:
         self._progress[kernels.NEXT_BYTE] = 0
         unsure = np.empty((4, _UNSURE_ROOM), np.int64)
         stopped = int(kernels.UNSURE_FULL)
-        while stopped != kernels.DONE:
+        deadline = current()
+        while stopped != kernels.DONE and not self.errors:
+            deadline.check()
             if stopped == kernels.ROWS_FULL:
                 self._make_room(data)
             self._progress[kernels.UNSURE_LINES] = 0

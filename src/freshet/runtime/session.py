@@ -30,7 +30,7 @@ from freshet.native.streams.element_log import MOST_ELEMENTS, Origin
 from freshet.oneshot.answer import answer
 from freshet.oneshot.update import changes_of
 from freshet.rdf.batch import Layout, elements_of
-from freshet.rdf.deadline import Deadline, QueryLimits, QueryStoppedError
+from freshet.rdf.deadline import Deadline, QueryLimits, QueryStoppedError, current
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError, UnsupportedError
@@ -348,6 +348,7 @@ class Session:
         base: str | None = None,
         replace: bool = False,
         may_delete: bool = True,
+        deadline: Deadline | None = None,
     ) -> int:
         """Add documents to one stored graph, all of them or none.
 
@@ -357,12 +358,14 @@ class Session:
             base: What relative IRIs are resolved against.
             replace: Whether what the graph has is replaced.
             may_delete: Whether `replace` may delete triples. If not, a graph that has any is an error.
+            deadline: When reading the documents has to stop. What has been read is added without a limit.
 
         Returns:
             The number of statements read.
 
         Raises:
             InputError: A document cannot be read, or names graphs. The message has line and column.
+            QueryStoppedError: Reading took longer than the deadline allows. Nothing is changed.
             ReplaceRefusedError: The graph has triples, and `may_delete` is false. Nothing is changed.
 
         Example:
@@ -375,7 +378,8 @@ class Session:
         """
         with self.dictionary.pins:
             home = DEFAULT_GRAPH if graph is None else self.dictionary.encode(Iri(graph))
-            quads = read_documents(documents, self.dictionary, base)
+            with (deadline or current()).running():
+                quads = read_documents(documents, self.dictionary, base)
             quads = quads._replace(graphs=np.full(len(quads.graphs), home))
             if replace:
                 self._update(lambda graphs: replaced(graphs, home, quads, may_delete))
@@ -1095,6 +1099,7 @@ class Session:
         key: str | None = None,
         file: str = _NO_FILE,
         posted: bool = False,
+        deadline: Deadline | None = None,
     ) -> int:
         """Push a document, at one time, or at the times that it says; once, where it has a key.
 
@@ -1113,12 +1118,14 @@ class Session:
             key: The key, chosen by the client.
             file: The name of the data in error messages, and in the records of `RegisteredQuery.why`.
             posted: Whether `RegisteredQuery.why` is to name the records `post:`, those of a request.
+            deadline: When reading the text has to stop. What has been read is pushed without a limit.
 
         Returns:
             How many elements were pushed: 0 where it was pushed before.
 
         Raises:
             InputError: As `push`, and where the key was used for something else.
+            QueryStoppedError: Reading the text took longer than the deadline allows; nothing is pushed.
 
         Example:
             >>> import freshet
@@ -1131,7 +1138,8 @@ class Session:
         body = text.encode() if isinstance(text, str) else text
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             pushing = Pushing(self.dictionary, self.blank_scope(stream), file)
-            elements = pushing.elements(body, time_ms, format, time_predicate)
+            with (deadline or current()).running():
+                elements = pushing.elements(body, time_ms, format, time_predicate)
             shifts = None if time_predicate else line_shifts(body, len(elements.times))
             origin = TextOrigin("post", key, shifts) if posted else _text_origin(file, shifts, key)
             if key is None:

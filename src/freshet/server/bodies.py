@@ -6,6 +6,7 @@ import asyncio
 
 from starlette.requests import ClientDisconnect, Request
 
+from freshet.rdf.deadline import Deadline
 from freshet.server.holders import limits_of
 from freshet.server.problems import Problem
 from freshet.server.settings import Limits
@@ -34,6 +35,11 @@ async def read_body(request: Request) -> bytes:
     except ClientDisconnect:
         raise Problem(400, "the body is not whole") from None
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def reading_deadline(request: Request) -> Deadline:
+    """How long parsing a body may take: as long as a query."""
+    return Deadline(limits_of(request).query_seconds, subject="reading the body")
 
 
 def media_type(request: Request) -> tuple[str, str]:

@@ -9,10 +9,11 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from freshet.rdf.deadline import QueryStoppedError
+from freshet.rdf.deadline import Deadline, QueryStoppedError
 from freshet.results.report import Solutions
 from freshet.runtime.session import Session
 from freshet.server.bodies import media_type, read_body, text_of
+from freshet.server.holders import limits_of
 from freshet.server.served import served
 
 _COMMON = {
@@ -35,8 +36,14 @@ async def explain(request: Request) -> Response:
     shared = served(request)
     text = text_of(await read_body(request), media_type(request)[1])
     dialect = request.query_params.get("dialect")
-    explained = await shared.asking.submit(lambda: shared.session.explain(text, dialect=dialect).json())
-    return Response(orjson.dumps(explained), media_type="application/json")
+    deadline = Deadline(limits_of(request).query_seconds)
+
+    def explained() -> dict[str, object]:
+        with deadline.running():
+            return shared.session.explain(text, dialect=dialect).json()
+
+    found = await shared.asking.submit(explained)
+    return Response(orjson.dumps(found), media_type="application/json")
 
 
 async def vocabulary(request: Request) -> Response:

@@ -20,7 +20,7 @@ from freshet.rdf.terms import Iri, is_absolute_iri
 from freshet.results.report import GraphAnswer
 from freshet.results.write import write_pieces
 from freshet.runtime.updating import ReplaceRefusedError
-from freshet.server.bodies import media_type, read_body, text_of
+from freshet.server.bodies import media_type, read_body, reading_deadline, text_of
 from freshet.server.description import service_description
 from freshet.server.holders import check_size, limits_of
 from freshet.server.negotiation import GRAPHS, choose
@@ -74,7 +74,7 @@ async def post_graph(request: Request) -> Response:
     is_store = _is_store(request)
     url = str(request.url.replace(query=""))
     graph = GraphName(own := f"{url.rstrip('/')}/{uuid.uuid4()}", own) if is_store else _name(request)
-    return await _load(shared, graph, documents)
+    return await _load(shared, graph, documents, reading_deadline(request))
 
 
 async def put_graph(request: Request) -> Response:
@@ -82,7 +82,8 @@ async def put_graph(request: Request) -> Response:
     shared, graph = served(request), _name(request)
     documents = await _documents(request)
     try:  # the session looks whether there are any when nothing else can add them
-        return await _load(shared, graph, documents, replace=True, may_delete=has_right(request.scope, DELETING))
+        may_delete = has_right(request.scope, DELETING)
+        return await _load(shared, graph, documents, reading_deadline(request), replace=True, may_delete=may_delete)
     except ReplaceRefusedError:
         check_right(request.scope, DELETING)
         raise
@@ -100,13 +101,19 @@ async def delete_graph(request: Request) -> Response:
 
 
 async def _load(
-    shared: Served, graph: GraphName, documents: list[Document], *, replace: bool = False, may_delete: bool = False
+    shared: Served,
+    graph: GraphName,
+    documents: list[Document],
+    deadline: Deadline,
+    *,
+    replace: bool = False,
+    may_delete: bool = False,
 ) -> Response:
     """Put documents into a graph. They are in the journal when this answers, where there is one."""
     await shared.wait_for_start()
     async with shared.graph_changes:
         is_new = not _exists(shared, graph)
-        load = partial(shared.session.load_documents, graph=graph.iri, base=graph.base)
+        load = partial(shared.session.load_documents, graph=graph.iri, base=graph.base, deadline=deadline)
         await shared.changing.submit(load, documents, replace=replace, may_delete=may_delete)
     if not is_new:
         return Response(status_code=204)

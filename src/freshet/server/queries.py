@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from freshet.rdf.deadline import Deadline
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.rdf.oxigraph import parsed_key
 from freshet.rdf.terms import Iri, Term, is_absolute_iri, term_from_key
@@ -160,7 +161,8 @@ def _register(
 ) -> bool:
     """In a thread: whether it is new."""
     session = shared.session
-    parsed = parse_query(text, dialect=dialect)
+    with Deadline(holder.limits.query_seconds).running():
+        parsed = parse_query(text, dialect=dialect)
     own = parsed.name
     if not parsed.windows:
         raise Problem(

@@ -23,7 +23,7 @@ from freshet.runtime.durable_records import StreamOptions, options_of
 from freshet.runtime.durations import setting_ms
 from freshet.runtime.push_keys import RepeatedKeyError
 from freshet.runtime.session import Session
-from freshet.server.bodies import media_type, read_body, text_of
+from freshet.server.bodies import media_type, read_body, reading_deadline, text_of
 from freshet.server.logs import log_fields
 from freshet.server.problems import Problem
 from freshet.server.queries import json_response
@@ -153,7 +153,8 @@ async def post_stream(request: Request) -> Response:
     watermark_ms = parse_time(given["watermark"]) if "watermark" in given else None
     if form is None:
         return await _post_records(request, began, state.iri, body, media, key, watermark_ms)
-    options: dict[str, Any] = {"key": key, "file": "body", "posted": True}
+    deadline = reading_deadline(request)
+    options: dict[str, Any] = {"key": key, "file": "body", "posted": True, "deadline": deadline}
     if form != "timed":
         options |= {"format": form} | _time(given, request.headers.get("event-time"))
     try:

@@ -164,3 +164,30 @@ def test_no_room_in_windows_is_said():
         assert answer.status == 429
         assert answer.headers["retry-after"] == "1"
         assert session.streams()[0].elements == 0
+
+
+def test_documents_that_parsers_cannot_cope_with_are_refused():
+    terms = ",".join(f'"a{number}":"a{number + 1}:x"' for number in range(8000))
+    with server() as http:
+        http.send("PUT", "/streams/s?iri=http://e/s")
+        for document, says in (
+            (f'{{"@context":{{{terms}}},"a1":"x"}}', "defined by others"),
+            ('{"@graph":' * 20000 + "[]" + "}" * 20000, "nested more than 256 deep"),
+        ):
+            answer = http.send("POST", "/streams/s?time=1", document, Content_Type="application/ld+json")
+            assert answer.status == 400
+            assert says in answer.data.decode()
+
+
+def test_reading_a_body_has_a_time_limit():
+    xml = "<rdf:Description><p xmlns='x:'>" * 20000 + "</p></rdf:Description>" * 20000
+    document = f"<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>{xml}</rdf:RDF>"
+    with server(limits=Limits(query_seconds=0.001)) as http:
+        http.send("PUT", "/streams/s?iri=http://e/s")
+        for method, path in (("POST", "/streams/s?time=1"), ("POST", "/graphs?graph=x:g"), ("PUT", "/graphs?default")):
+            answer = http.send(method, path, document, Content_Type="application/rdf+xml")
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
+            assert "reading the body took longer than its time limit of 0.001 s" in answer.data.decode()
+        answer = http.send("POST", "/explain", f"ASK {{ VALUES ?x {{ {'1 ' * 200_000}}} }}")
+        assert answer.status == 503
+        assert json.loads(http.get("/streams/s").data)["elements"] == 0

@@ -1,0 +1,58 @@
+"""Documents are parsed within the time of the call, and none ends the process."""
+
+import io
+
+import pyoxigraph
+import pytest
+
+from freshet.rdf.deadline import Deadline, QueryStoppedError
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.documents import parse_document
+from freshet.rdf.errors import InputError
+from freshet.rdf.messages import MessageReader
+from freshet.rdf.ntriples import scan_timed
+
+_XML = b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">%b</rdf:RDF>'
+_DEEP = _XML % (b'<rdf:Description><p xmlns="x:">' * 3000 + b"1" + b"</p></rdf:Description>" * 3000)
+_TURTLE = b"".join(b"<http://e/%d> <http://e/p> 1 .\n" % number for number in range(20000))
+
+
+def test_bytes_and_files_are_the_same():
+    for form, text in ((pyoxigraph.RdfFormat.TURTLE, _TURTLE), (pyoxigraph.RdfFormat.RDF_XML, _DEEP)):
+        found = [[str(quad.predicate) for quad in parse_document(given, form, "f")] for given in (text, io.BytesIO(text))]
+        assert len(found[0]) == (20000 if form == pyoxigraph.RdfFormat.TURTLE else 3000)
+        assert found[0] == found[1]
+
+
+class _Clock:
+    """A second for each look."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        self.seconds += 1
+        return self.seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "form"), [(_TURTLE, "ttl"), (_DEEP, "rdfxml"), (b"[%b1]" % (b'{"@id": "x:y"},' * 9000), "jsonld")]
+)
+def test_parsing_stops_with_its_deadline(text, form):
+    clock = _Clock()
+    reader = MessageReader(Dictionary(), "", "body")
+    with Deadline(10, clock=clock, subject="reading the body").running():
+        with pytest.raises(QueryStoppedError, match="reading the body took longer than its time limit of 10 s"):
+            reader.read(text, form)
+    assert clock.seconds < 20
+
+
+def test_millions_of_bad_lines_are_refused_by_the_first():
+    elements, errors = scan_timed(b"1\t<x:s> <x:p> <x:o> .\n" + b"x\n" * 3_000_000, Dictionary(), "body")
+    assert (errors[0].line, len(elements.times)) == (2, 1)
+    assert len(errors) < 10_000
+
+
+def test_a_document_that_is_too_deep_is_refused():
+    with pytest.raises(InputError, match="body: the document is nested more than 256 deep"):
+        MessageReader(Dictionary(), "", "body").read(b'{"x:p":' * 20000 + b"1" + b"}" * 20000, "jsonld")
