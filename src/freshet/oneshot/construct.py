@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
@@ -21,6 +22,9 @@ from freshet.rdf.reading import Quads
 from freshet.rdf.terms import BlankNode, Literal, Term
 from freshet.rdf.values import values
 from freshet.results.report import GraphAnswer
+
+_SLICE = 1 << 18
+_TERM_BYTES = 100  # about what a new blank node takes of the dictionary
 
 Template = tuple[TriplePattern | QuadPattern, ...]
 
@@ -135,12 +139,14 @@ class _BlankNodes:
 
     def column(self, label: str) -> Ids:
         if label not in self._columns:
-            numbers = pa.array(np.arange(self._count)).cast(pa.large_string())
-            start = f"_:{self._scope}.{len(self._columns)}n"
-            keys = pc.binary_join_element_wise(
-                pa.scalar(start, pa.large_string()), numbers, pa.scalar("", pa.large_string())
-            )
-            self._columns[label] = self._dictionary.intern_arrow(keys)
+            start = pa.scalar(f"_:{self._scope}.{len(self._columns)}n", pa.large_string())
+            ids = np.empty(self._count, np.int64)
+            for rows in _slices(self._count):
+                current().reserve(_TERM_BYTES * (rows.stop - rows.start))
+                numbers = pa.array(np.arange(rows.start, rows.stop)).cast(pa.large_string())
+                keys = pc.binary_join_element_wise(start, numbers, pa.scalar("", pa.large_string()))
+                ids[rows] = self._dictionary.intern_arrow(keys)
+            self._columns[label] = ids
         return self._columns[label]
 
 
@@ -153,4 +159,13 @@ def _column(term: PatternTerm, table: Table, blank_nodes: _BlankNodes, dictionar
 
 
 def _are(ids: Ids, dictionary: Dictionary, *kinds: int) -> NDArray[np.bool_]:
-    return np.isin(values(dictionary, ids).kinds, kinds)
+    found = np.empty(ids.size, np.bool_)
+    for rows in _slices(ids.size):
+        current().check()
+        found[rows] = np.isin(values(dictionary, ids[rows]).kinds, kinds)
+    return found
+
+
+def _slices(count: int) -> Iterator[slice]:
+    """Some rows after others: what takes long is done slice by slice, so that it can be stopped."""
+    return (slice(first, min(first + _SLICE, count)) for first in range(0, count, _SLICE))

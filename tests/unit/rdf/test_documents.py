@@ -19,7 +19,8 @@ _TURTLE = b"".join(b"<http://e/%d> <http://e/p> 1 .\n" % number for number in ra
 
 def test_bytes_and_files_are_the_same():
     for form, text in ((pyoxigraph.RdfFormat.TURTLE, _TURTLE), (pyoxigraph.RdfFormat.RDF_XML, _DEEP)):
-        found = [[str(quad.predicate) for quad in parse_document(given, form, "f")] for given in (text, io.BytesIO(text))]
+        parsers = (parse_document(given, form, "f") for given in (text, io.BytesIO(text)))
+        found = [[str(quad.predicate) for quad in parser] for parser in parsers]
         assert len(found[0]) == (20000 if form == pyoxigraph.RdfFormat.TURTLE else 3000)
         assert found[0] == found[1]
 
@@ -41,9 +42,9 @@ class _Clock:
 def test_parsing_stops_with_its_deadline(text, form):
     clock = _Clock()
     reader = MessageReader(Dictionary(), "", "body")
-    with Deadline(10, clock=clock, subject="reading the body").running():
-        with pytest.raises(QueryStoppedError, match="reading the body took longer than its time limit of 10 s"):
-            reader.read(text, form)
+    deadline, says = Deadline(10, clock=clock, subject="reading"), "reading took longer than its time limit of 10 s"
+    with deadline.running(), pytest.raises(QueryStoppedError, match=says):
+        reader.read(text, form)
     assert clock.seconds < 20
 
 

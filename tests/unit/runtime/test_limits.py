@@ -55,6 +55,7 @@ LONG = {
     "REGEX": f'SELECT (COUNT(*) AS ?n) {{ {MANY} FILTER REGEX(STR(?a * ?b * ?c), "9$") }}',
     "SHA512": f"SELECT (COUNT(*) AS ?n) {{ {MANY} FILTER STRSTARTS(SHA512(STR(?a * ?b)), '99') }}",
     "CONSTRUCT": f"CONSTRUCT {{ [] ?x ?a, ?b, ?c }} {{ {MANY} BIND(IRI(CONCAT('{BASE}', STR(?a))) AS ?x) }}",
+    "CONSTRUCT of few": f"CONSTRUCT {{ [] <p> ?a . [] <q> ?b }} {{ {values('a', 3000)} {values('b', 1000)} }}",
     "BNODE": f"SELECT * {{ {MANY} BIND(BNODE() AS ?x) }}",
     "EXISTS": f"SELECT * {{ {MANY} FILTER EXISTS {{ ?x ?p ?y . ?z ?p ?w FILTER(?a < ?c) }} }}",
     "OPTIONAL": f"SELECT * {{ {MANY} OPTIONAL {{ ?x ?p ?y . ?z ?p ?w FILTER(STR(?x) < STR(?w)) }} }}",
