@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import inf
 
 from freshet.algebra.windows import (
+    AdaptiveWindow,
     AllWindow,
     CountWindow,
     EventTimeWindow,
@@ -19,6 +20,7 @@ from freshet.algebra.windows import (
     TriplesWindow,
     WindowOperator,
 )
+from naive_subwindows import subwindows
 
 Element = tuple[int, tuple[int, object]]  # the time, and the element with its number, which distinguishes equal ones
 Line = tuple[int, "object | None"]  # without an element: the watermark is moved
@@ -79,7 +81,7 @@ def moments(
     closing = [window for window in windows if closes(window)]
     last = max([watermark, times[-1] if closing else times[0] - 1])
     empty = max((empty_close(window, streams[window]) for window in closing), default=-inf)
-    last = max(last, empty) if period is None else -(-max(last, empty, times[-1] + 1) // period) * period
+    last = max(last, empty) if period is None else max(watermark, -(-max(empty, times[-1] + 1) // period) * period)
     if period is not None:
         due = [(close, 0) for close in range(times[0], int(last) + 1) if close % period == 0]
     else:
@@ -133,7 +135,7 @@ def instants(window: WindowOperator, windows: Sequence[WindowOperator], streams:
         counts = {time: sum(at <= time for at, _ in elements) for time, _ in elements}
         before = {time: sum(at < time for at, _ in elements) for time in counts}
         return [time for time in counts if counts[time] // window.step > before[time] // window.step]
-    if isinstance(window, EventTimeWindow):
+    if isinstance(window, EventTimeWindow | AdaptiveWindow):
         return sorted({time for time, _ in streams[window].elements})
     return sorted({time for other in windows for time, _ in streams[other].elements})
 
@@ -151,6 +153,8 @@ def content(
         close = (moment[0] - start) // window.slide_ms * window.slide_ms + start
         close -= ago_of(window)
         return tuple(element for time, element in elements if close - window.width_ms <= time < close)
+    if isinstance(window, AdaptiveWindow):
+        return adaptive_content(window, moment, windows, streams)
     moved = [time for time in instants(window, windows, streams) if (time, 1) <= moment]
     if not moved:
         return ()
@@ -172,3 +176,21 @@ def content(
         case RangeWindow() | EventTimeWindow():
             return tuple(element for time, element in elements if at - window.width_ms <= time <= at)
     raise TypeError(window)
+
+
+def adaptive_content(
+    window: AdaptiveWindow,
+    moment: tuple[int, int],
+    windows: Sequence[WindowOperator],
+    streams: Mapping[WindowOperator, Stream],
+) -> Content:
+    """The elements of the subwindow that the last element of any stream is in."""
+    own = streams[window]
+    sources = {(each.stream, isinstance(each, EventTimeWindow)): streams[each] for each in windows}
+    del sources[window.stream, False]
+    seen = [time for time, _ in own.elements if (time, 1) <= moment]
+    other = [time for each in sources.values() for time, _ in each.elements if (time, 1) <= moment]
+    if not seen and not other:
+        return ()
+    opened, _ = subwindows(seen, other, window.lower_ms, window.upper_ms)[-1]
+    return tuple(element for time, element in own.elements if opened <= time and (time, 1) <= moment)

@@ -12,7 +12,15 @@ from comparing import XSD
 from random_expressions import Dice, condition, operand, slice_text, total_order
 from random_patterns import FEATURED, Fragment, Home, Patterns, Variables, is_graph, smaller_fragment
 from random_streams import Timed, Triple
-from random_windows import RandomWindow, cqels_window, csparql_window, moving_window, rspql_window, units
+from random_windows import (
+    RandomWindow,
+    adaptive_window,
+    cqels_window,
+    csparql_window,
+    moving_window,
+    rspql_window,
+    units,
+)
 
 PREFIXES = f"PREFIX : <{EXAMPLE}>\nPREFIX xsd: <{XSD}>\n"
 ANY_STREAM = "?stream"
@@ -119,11 +127,15 @@ def random_pattern(
 def random_windows(dice: Dice, dialect: str, data: QueriedData, *, moving: bool) -> tuple[RandomWindow, ...]:
     """Of those that are `moving` most move with every element; the others close now and then, or may do either."""
     windows = []
+    beside = Dice(str(dice.getstate()))  # so that queries without these windows are what they were
+    adapts = beside.random() < 0.15
     for _ in range(dice.choice([1, 1, 2, 2, 3])):
         stream = dice.choice(sorted(data.streams))
         if dialect == "cqels" and dice.random() < 0.1:
             stream = ANY_STREAM
-        if moving and dice.random() < 0.9:
+        if adapts and beside.random() < 0.7:
+            windows.append(adaptive_window(beside, dialect, stream))
+        elif moving and dice.random() < 0.9:
             windows.append(moving_window(dice, dialect, stream, dated=data.dated))
         elif dialect == "rspql":
             windows.append(rspql_window(dice, stream, dated=data.dated))

@@ -73,6 +73,14 @@ def cqels_window(dice: Random, stream: str) -> RandomWindow:
     return RandomWindow(stream, dice.choice(["NOW", "ALL"]), 10_000)
 
 
+def adaptive_window(dice: Random, dialect: str, stream: str) -> RandomWindow:
+    """`[ADAPTIVE PT0.5S TO PT4S]` and the like."""
+    lower_ms = dice.choice((250, 500, 1000, 2000))
+    upper_ms = lower_ms * dice.choice((1, 2, 4, 8))
+    limits = [iso(each) if dialect == "rspql" else units(each) for each in (lower_ms, upper_ms)]
+    return RandomWindow(stream, f"ADAPTIVE {limits[0]} TO {limits[1]}", upper_ms)
+
+
 def iso(duration_ms: int) -> str:
     return f"PT{duration_ms / 1000:g}S"
 

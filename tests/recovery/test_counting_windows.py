@@ -1,4 +1,4 @@
-"""Windows that count elements hold the same after a restart, and the journal is as short as they are."""
+"""Windows that depend on all that came hold the same after a restart, and the journal is as short as they are."""
 
 import warnings
 from pathlib import Path
@@ -7,7 +7,8 @@ from random import Random
 import pytest
 
 from freshet import Session
-from freshet.algebra.windows import CountWindow
+from freshet.algebra.windows import AdaptiveWindow, CountWindow
+from freshet.native.s2r.adaptive_window import Subwindow
 from freshet.native.s2r.feed import Begin
 from freshet.native.timing import Timing
 from freshet.rdf.terms import Iri
@@ -31,8 +32,14 @@ QUERIES = {
     "count and a slide": PREFIX
     + """REGISTER RSTREAM <q> AS SELECT ?s ?o ?n FROM NAMED WINDOW <w> ON :s [COUNT 7 STEP 3]
     FROM NAMED WINDOW <v> ON :t [RANGE PT0.4S STEP PT0.2S] WHERE { WINDOW <w> { ?s :p ?o } WINDOW <v> { ?s :q ?n } }""",
+    "adaptive": PREFIX
+    + "SELECT ?s ?n WHERE { STREAM :s [ADAPTIVE 20 TO 900] { ?s :p ?o } STREAM :t [ADAPTIVE 20 TO 900] { ?s :q ?n } }",
+    "adaptive, what is gone": FROM.format("DSTREAM", "?s ?o", "ADAPTIVE 10 TO 400"),
+    "adaptive, computed now and then": FROM.format("RSTREAM", "(COUNT(?s) AS ?n)", "ADAPTIVE 50 TO 500"),
+    "adaptive and triples": PREFIX
+    + "SELECT ?s ?n WHERE { STREAM :s [TRIPLES 8] { ?s :p ?o } STREAM :t [ADAPTIVE 20 TO 600] { ?s :q ?n } }",
 }
-EVERY_MS = {"count, computed now and then": 250}
+EVERY_MS = {"count, computed now and then": 250, "adaptive, computed now and then": 130}
 STEPS = 150
 
 
@@ -184,6 +191,13 @@ def test_so_does_a_window_over_times_in_the_data(tmp_path):
     with pytest.warns(UserWarning, match=r"@predicate\], which needs all that ever came"):
         session.register(text)
     session.close()
+
+
+def test_a_subwindow_is_gone_on_with():
+    window = AdaptiveWindow(Iri(IRI), 50, 500)
+    counted = [[0, 1000, 250, IRI, "3.5", "1.0"]]
+    assert Timing((window,)).going_on(counted).begins == ((window, Subwindow(1000, 250, 3.5, 1.0)),)
+    assert Timing((AdaptiveWindow(Iri(OTHER), 50, 500),)).going_on(counted).begins == ()
 
 
 def test_what_was_counted_of_another_stream_is_not_gone_on_with():

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from reference.query_text import QueryText, duration_ms
-from reference.windows import All, Now, Range, Triples, Window
+from reference.windows import All, Now, Range, Triples, Window, read_adaptive
 
 if TYPE_CHECKING:
     from reference.rewriting import Rewritten
@@ -49,6 +49,8 @@ def stream(query: QueryText, at: int, asked: Rewritten, streams: Collection[str]
 
 def read_window(stream: str, words: list[str]) -> Window:
     """`RANGE w SLIDE b`, `RANGE w TUMBLING`, `NOW`, `TRIPLES n`, `ALL`"""
+    if adaptive := read_adaptive(stream, words):
+        return adaptive
     upper = [word.upper() for word in words]
     if upper[0] == "NOW":
         return Now(stream)

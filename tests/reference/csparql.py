@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from reference import cqels
 from reference.query_text import QueryText, duration_ms
-from reference.windows import Count, Sliding, Window
+from reference.windows import Count, Sliding, Window, read_adaptive
 
 if TYPE_CHECKING:
     from reference.rewriting import Replaced, Rewritten
@@ -39,6 +39,8 @@ def read_window(stream: str, words: list[str]) -> Window:
 
     Without a step a window of time is tumbling, and one of triples moves with every one.
     """
+    if adaptive := read_adaptive(stream, words):
+        return adaptive
     upper = [word.upper() for word in words]
     step = next((at for at, word in enumerate(upper) if word in ("STEP", "SLIDE")), None)
     if "NOW" in upper:

@@ -15,10 +15,10 @@ import pyoxigraph as ox
 
 from reference.moments import evaluation_moments, multiples
 from reference.query_text import NO_BASE
-from reference.rewriting import Rewritten, rewrite
+from reference.rewriting import Rewritten, WindowClause, rewrite
 from reference.streams import XSD, Element, Received, StreamLine, Term, derive, keep_lexical_form, receive
 from reference.templates import instantiate, template_variables
-from reference.windows import Moment, Sliding, Source, Window, source
+from reference.windows import Adaptive, Moment, Sliding, Source, Window, source
 
 NOW = re.compile(r"\bNOW\s*\(\s*\)", re.IGNORECASE)
 Solution = frozenset[tuple[str, Term]]
@@ -116,6 +116,7 @@ def world_of(
         base = received.setdefault((clause.window.stream, None), receive([], 0))
         if clause.window.predicate is not None:
             received[source(clause.window)] = derive(base, clause.window.predicate)
+    asked.windows[:] = among_others(asked.windows, received)
     quads = list(stored)
     for quad in quads:
         keep_lexical_form(quad.object)
@@ -126,6 +127,17 @@ def world_of(
         if choice is True or choice == "latest" or (choice and element.triple.predicate.value in choice)
     ]
     return World(received, quads, absorbed, replacing="latest" in absorb.values())
+
+
+def among_others(clauses: Sequence[WindowClause], received: Mapping[Source, Received]) -> list[WindowClause]:
+    """Windows that adapt know the other streams of the query."""
+    sources = {source(clause.window) for clause in clauses}
+    return [
+        replace(clause, window=clause.window.among(received, sources))
+        if isinstance(clause.window, Adaptive)
+        else clause
+        for clause in clauses
+    ]
 
 
 def reported_moments(asked: Rewritten, world: World, report: Collection[str]) -> Iterator[tuple[Moment, Contents]]:

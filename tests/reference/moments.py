@@ -22,7 +22,7 @@ def evaluation_moments(
     if period_ms is not None:
         span = min(times_ms), last_period_ms(windows, period_ms, received)
         return [Moment(close_ms, CLOSE) for close_ms in multiples(period_ms, *span)]
-    if isinstance(windows[0], AT_INSTANTS):
+    if any(isinstance(window, AT_INSTANTS) for window in windows):
         return [Moment(time_ms, INSTANT) for time_ms in sorted(set(times_ms))]
     moments = set()
     last_ms = last_close_ms(windows, received)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference.query_text import QueryText, duration_ms
-from reference.windows import Count, EventTime, Sliding, Window
+from reference.windows import Count, EventTime, Sliding, Window, read_adaptive
 
 if TYPE_CHECKING:
     from reference.rewriting import Replaced, Rewritten
@@ -26,6 +26,8 @@ def window_declaration(query: QueryText, at: int, asked: Rewritten) -> Replaced:
 
 def read_window(query: QueryText, stream: str, words: list[str]) -> Window:
     """`RANGE w STEP b`, `RANGE w @p STEP b`, `COUNT n STEP m`; STEP may be left out."""
+    if adaptive := read_adaptive(stream, words):
+        return adaptive
     upper = [word.upper() for word in words]
     step = next((at + 1 for at, word in enumerate(upper) if word in ("STEP", "SLIDE")), None)
     if upper[0] == "COUNT":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from reference.streams import Element
+from naive_subwindows import subwindows
+from reference.query_text import duration_ms
+from reference.streams import Element, Received
 
 # A stream, or the stream by the time that a predicate gives.
 Source = tuple[str, str | None]
@@ -126,8 +128,43 @@ class All:
         return seen(moment, elements)
 
 
-Window = Sliding | EventTime | Count | Range | Now | Triples | All
+@dataclass(frozen=True)
+class Adaptive:
+    """`[ADAPTIVE a TO b]`: from when the last subwindow opened. `opened_ms` is found from the streams of the query."""
+
+    stream: str
+    lower_ms: int
+    upper_ms: int
+    opened_ms: tuple[int, ...] = ()
+    predicate = None
+
+    def moves(self, elements: tuple[Element, ...]) -> set[int]:
+        return {element.time_ms for element in elements}
+
+    def content(self, moment: Moment, elements: tuple[Element, ...]) -> list[Element]:
+        open_ms = max((time_ms for time_ms in self.opened_ms if moment.sees(time_ms)), default=0)
+        return [element for element in seen(moment, elements) if element.time_ms >= open_ms]
+
+    def among(self, received: Mapping[Source, Received], sources: Collection[Source]) -> Adaptive:
+        """The same, of a query that reads some sources."""
+        own = [element.time_ms for element in received[self.stream, None].elements]
+        others = {*sources} - {(self.stream, None)}
+        other = [element.time_ms for each in others for element in received[each].elements]
+        found = subwindows(own, other, self.lower_ms, self.upper_ms)
+        return replace(self, opened_ms=tuple(open_ms for open_ms, _ in found))
+
+
+Window = Sliding | EventTime | Count | Range | Now | Triples | All | Adaptive
 AT_INSTANTS = (Range, Now, Triples, All)
+
+
+def read_adaptive(stream: str, words: Sequence[str]) -> Adaptive | None:
+    """`ADAPTIVE a TO b`, in every dialect; None where it is another window."""
+    upper = [word.upper() for word in words]
+    if upper[0] != "ADAPTIVE":
+        return None
+    to = upper.index("TO")
+    return Adaptive(stream, duration_ms("".join(words[1:to])), duration_ms("".join(words[to + 1 :])))
 
 
 def source(window: Window) -> Source:

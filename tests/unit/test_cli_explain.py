@@ -164,6 +164,23 @@ def test_analyze_counts_rows(cli: CommandLine, tmp_path: Path) -> None:
     assert cli("explain", "--analyze", "-q", RSPQL).status == 2  # no recording
 
 
+def test_analyze_shows_what_windows_that_adapt_did(cli: CommandLine, tmp_path: Path) -> None:
+    query = """PREFIX : <http://ex/> REGISTER ISTREAM :q AS SELECT ?v ?u
+        FROM NAMED WINDOW :w ON :s [ADAPTIVE PT1S TO PT4S] FROM NAMED WINDOW :x ON :t [ADAPTIVE PT1S TO PT4S]
+        WHERE { WINDOW :w { ?x :p ?v } WINDOW :x { ?x :p ?u } }"""
+    times = {"s": (0, 100, 200, 1000, 2500), "t": (300, 900)}
+    given = ["explain", "--analyze", "-q", query]
+    for name, of in times.items():
+        lines = "".join(f"{time}\t<http://ex/a> <http://ex/p> <http://ex/{name}> .\n" for time in of)
+        (tmp_path / f"{name}.tnt").write_text(lines, encoding="utf-8")
+        given += ["-s", f"http://ex/{name}={tmp_path / name}.tnt"]
+    finished = cli(*given)
+    assert finished.status == 0, finished.err
+    assert "Window on :s: 2 s now; 2 subwindows ended, of 1 s to 1 s; 5 of 7 elements met any" in finished.out
+    found = json.loads(cli(*given, "--format", "json").out)["adaptive_windows"]
+    assert [(each["stream"], each["met"]) for each in found] == [("http://ex/s", 5), ("http://ex/t", 5)]
+
+
 @pytest.mark.parametrize(("output", "rows"), [("RSTREAM", (7, 0)), ("ISTREAM", (4, 4)), ("DSTREAM", (4, 4))])
 def test_analyze_counts_what_an_ordered_answer_gave_out(
     cli: CommandLine, tmp_path: Path, output: str, rows: tuple[int, int]

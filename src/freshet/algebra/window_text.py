@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from freshet.algebra.names import IriText
 from freshet.algebra.text import term_text
 from freshet.algebra.windows import (
+    AdaptiveWindow,
     AllWindow,
     CountWindow,
     EventTimeWindow,
@@ -31,6 +33,7 @@ KINDS: dict[type[WindowOperator], str] = {
     NowWindow: "now",
     TriplesWindow: "triples",
     AllWindow: "all",
+    AdaptiveWindow: "adaptive",
 }
 
 
@@ -46,6 +49,20 @@ def duration_text(milliseconds: int) -> str:
         if count:
             parts.append(f"{count} {unit}")
     return " ".join(parts) or "0 ms"
+
+
+def adaptive_line(counts: Mapping[str, int]) -> str:
+    """What a window that adapts has done.
+
+    >>> adaptive_line({"size_ms": 250, "subwindows": 2, "least_ms": 250, "largest_ms": 500, "elements": 40, "met": 38})
+    '250 ms now; 2 subwindows ended, of 250 ms to 500 ms; 38 of 40 elements met any of the other side (95.0 %)'
+    """
+    ended = show_count(counts["subwindows"], "subwindow") + " ended"
+    if counts["subwindows"]:
+        ended += f", of {duration_text(counts['least_ms'])} to {duration_text(counts['largest_ms'])}"
+    share = f"{100 * counts['met'] / max(1, counts['elements']):.1f} %"
+    met = f"{counts['met']:,} of {show_count(counts['elements'], 'element')} met any of the other side ({share})"
+    return f"{duration_text(counts['size_ms'])} now; {ended}; {met}"
 
 
 def window_line(declaration: WindowDeclaration, iri_text: IriText = str) -> str:
@@ -72,6 +89,8 @@ def _extent(window: WindowOperator, iri_text: IriText) -> str:
             return f"the last {show_count(count, 'element')} at each instant"
         case NowWindow():
             return "the elements of each instant"
+        case AdaptiveWindow(_, lower_ms, upper_ms):
+            return f"subwindows that adapt, of {duration_text(lower_ms)} to {duration_text(upper_ms)}"
         case AllWindow():
             return "all elements so far"
 

@@ -85,7 +85,25 @@ class AllWindow:
     stream: Iri | Variable
 
 
-WindowOperator = SlidingWindow | EventTimeWindow | CountWindow | RangeWindow | NowWindow | TriplesWindow | AllWindow
+# ---- every dialect
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveWindow:
+    """`[ADAPTIVE a TO b]`: the elements since the present subwindow opened, one whose length adapts between two limits.
+
+    A subwindow opens with an element of any stream of the query, and what ends it is the first one that comes its
+    length later.
+    """
+
+    stream: Iri | Variable
+    lower_ms: int
+    upper_ms: int
+
+
+WindowOperator = (
+    SlidingWindow | EventTimeWindow | CountWindow | RangeWindow | NowWindow | TriplesWindow | AllWindow | AdaptiveWindow
+)
 
 
 @dataclass(frozen=True, slots=True)

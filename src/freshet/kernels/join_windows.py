@@ -192,6 +192,14 @@ def _forget(key, windows, sizing):
     windows.limits[key, PARENT] = sizing.list_size
 
 
+@inlined
+def _open(key, time, watermark, windows, sizing):
+    """Open a subwindow; of a key that has been silent for long nothing is known any more."""
+    if watermark >= windows.newest[key] + sizing.idle_ms:
+        _forget(key, windows, sizing)
+    windows.opened[key] = time
+
+
 @njit
 def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, lateness, reached):
     """The pairs of subwindows that adapt: what is in a key's subwindow meets everything that comes into it.
@@ -235,9 +243,7 @@ def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, latenes
                 ends += 1
                 count = 0
             if count == 0:
-                if watermark >= windows.newest[key] + sizing.idle_ms:
-                    _forget(key, windows, sizing)
-                windows.opened[key] = times[row]
+                _open(key, times[row], watermark, windows, sizing)
             windows.newest[key] = max(windows.newest[key], times[row])
             place = heads[2 * key + (side ^ 1)]
             if place >= 0:
@@ -273,3 +279,54 @@ def adaptive_pairs(keys, times, sides, held, windows, sizing, watermark, latenes
         ended.parents[:ends].copy(),
         ended.needed[:ends].copy(),
     )
+
+
+class Subwindows(NamedTuple):
+    """Subwindows of time in order: when they opened, their sizes, what their two lists are measured against."""
+
+    opened: np.ndarray
+    sizes: np.ndarray
+    limits: np.ndarray
+
+
+# What is counted of subwindows that have ended: how many, their records, those of them that met any of the other side,
+# the least size and the largest one.
+ENDED, RECORDS, MET, LEAST, LARGEST = 0, 1, 2, 3, 4
+
+
+@njit
+def adaptive_subwindows(child_times, parent_times, counts, windows, sizing, tally):
+    """The subwindows of one key that the records of two sides open; both sides are in order of time, nothing is late.
+
+    The same as in `adaptive_pairs`, for those who find the pairs otherwise. `counts` has the records of both sides in
+    the subwindow that is open. Changes `counts`, `windows` and `tally`.
+    """
+    child_count, parent_count = child_times.shape[0], parent_times.shape[0]
+    most = child_count + parent_count
+    opened, sizes, limits = np.empty(most, np.int64), np.empty(most, np.int64), np.empty((most, 2), np.float64)
+    child, parent, found = 0, 0, 0
+    while child < child_count or parent < parent_count:
+        if parent == parent_count or (child < child_count and child_times[child] <= parent_times[parent]):
+            side, time = CHILD, child_times[child]
+            child += 1
+        else:
+            side, time = PARENT, parent_times[parent]
+            parent += 1
+        count = counts[CHILD] + counts[PARENT]
+        if _is_over(0, count, windows, False, sizing.idle_ms, time):
+            tally[ENDED] += 1
+            tally[RECORDS] += count
+            if counts[CHILD] > 0 and counts[PARENT] > 0:
+                tally[MET] += count
+            tally[LEAST] = min(tally[LEAST], windows.sizes[0])
+            tally[LARGEST] = max(tally[LARGEST], windows.sizes[0])
+            _adapt(0, counts[CHILD], counts[PARENT], windows, sizing)
+            counts[CHILD], counts[PARENT], count = 0, 0, 0
+        if count == 0:
+            _open(0, time, time, windows, sizing)
+            opened[found], sizes[found] = time, windows.sizes[0]
+            limits[found, CHILD], limits[found, PARENT] = windows.limits[0, CHILD], windows.limits[0, PARENT]
+            found += 1
+        windows.newest[0] = max(windows.newest[0], time)
+        counts[side] += 1
+    return Subwindows(opened[:found].copy(), sizes[:found].copy(), limits[:found].copy())

@@ -81,7 +81,8 @@ def due_moments(windows, entering, entering_ends, leaving, leaving_ends, held, s
                 leaving_ends[window + 1],
             )  # fmt: skip
             closing_to_come |= coming != NEVER
-            close = min(close, 2 * _close_after(time_ms, slide_ms, start_ms) if total > 0 else coming)
+            is_filled = total > 0 or state[RESTS] == 0  # elements can leave between two evaluations
+            close = min(close, 2 * _close_after(time_ms, slide_ms, start_ms) if is_filled else coming)
         if period_ms > 0 and (total > 0 or state[RESTS] == 0):
             close = min(close, 2 * ((time_ms // period_ms + 1) * period_ms))
         if close != NEVER and state[ENDED] != NEVER and close > 2 * state[ENDED]:

@@ -15,6 +15,7 @@ from freshet.native.buffers.one_way_index import Ids
 from freshet.native.change import Change, MomentBatch, Operator
 from freshet.native.operators.ordered import OrderedOp
 from freshet.native.plan.plan import PlanNode, children
+from freshet.native.s2r.adaptive_window import AdaptiveWindowContent
 from freshet.oneshot.table import Table
 
 
@@ -33,6 +34,7 @@ class Measurements:
     """The work of a query's operators, by their places in the plan."""
 
     work: dict[int, Work] = field(default_factory=dict)
+    adaptive: list[AdaptiveWindowContent] = field(default_factory=list)  # windows that adapt, which know what they did
     _plans: list[PlanNode] = field(default_factory=list)  # so that their identities stay taken
     _read: dict[int, _Read] = field(default_factory=dict)  # leaves, by their places
 

@@ -28,13 +28,14 @@ from freshet.native.moments import (
 from freshet.native.operators.stored_copy import FEW_STORED, StoredCopy
 from freshet.native.r2s.grounded import is_grounded
 from freshet.native.r2s.relation_to_stream import Answers
+from freshet.native.s2r.adaptive_window import AdaptiveWindowContent, Subwindow
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.contents import MOVING_TOGETHER, content_of
 from freshet.native.s2r.feed import FROM_THE_FIRST, Begin, Feed
 from freshet.native.s2r.window_view import WindowView
 from freshet.native.schedule import Due, EvaluationSchedule
 from freshet.native.scheduled_query import GroupedQuery, ScheduledQuery
-from freshet.native.timing import Counted, Timing, closes_regularly, counts_in_steps, source_of
+from freshet.native.timing import Counted, Timing, closes_regularly, depends_on_all, source_of
 from freshet.rdf.deadline import QueryLimits
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import DEFAULT_GRAPH
@@ -101,7 +102,7 @@ class QueryGroup:
         self._shared = WindowSet()
         self._apart = WindowSet()  # of queries that were registered since the last element and cannot share
         self._chosen = self._shared  # by the query that is being registered
-        self._begins: dict[WindowOperator, Begin] = {}  # of one that is registered again after a restart
+        self._begins: dict[WindowOperator, Begin | Subwindow] = {}  # of one that is registered again after a restart
         self._sources: tuple[str, ...] = ()  # its streams
         self._watermarks: dict[str, int] = {}  # how far streams had come with their last elements
         self._stored_leaves: dict[tuple[int, LeafPattern], StoredLeaf] = {}
@@ -138,10 +139,11 @@ class QueryGroup:
 
     @contextmanager
     def registering(self, timing: Timing) -> Iterator[None]:
-        """A query is registered. One whose windows go on counting elements from where they were shares no windows."""
+        """A query is registered. One whose windows go on from where they were, or adapt, shares no windows."""
         self._sources = timing.streams
         self._begins = dict(timing.begins)
-        self._chosen = WindowSet() if timing.begins else self._shared if self.can_share(timing) else self._apart
+        is_alone = timing.begins or timing.adapts
+        self._chosen = WindowSet() if is_alone else self._shared if self.can_share(timing) else self._apart
         try:
             yield
         finally:
@@ -149,7 +151,7 @@ class QueryGroup:
 
     def can_share(self, timing: Timing) -> bool:
         """Whether a query that is registered now sees a suffix of what windows will take in: elements and instants."""
-        if timing.begins:
+        if timing.begins or timing.adapts:
             return False
         if not any(feed.waiting.count for feed in self._shared.feeds.values()):
             return True
@@ -166,12 +168,14 @@ class QueryGroup:
     def window(self, window: WindowOperator) -> WindowContent:
         """The content of a window for the query that is being registered."""
         chosen, together = self._chosen, isinstance(window, MOVING_TOGETHER)
-        feed = self._feed(source_of(window), self._begins.get(window))
+        start = self._begins.get(window)
+        begin, subwindow = (None, start) if isinstance(start, Subwindow) else (start, None)
+        feed = self._feed(source_of(window), begin)
         phase = feed.elements_so_far % window.step if isinstance(window, CountWindow) else 0
         key = (window, self._sources if together else (), phase)
         if key not in chosen.windows:
             instants = [self._feed(source, None) for source in self._sources] if together else [feed]
-            content = chosen.windows[key] = content_of(window, feed, instants, phase)
+            content = chosen.windows[key] = content_of(window, feed, instants, phase, subwindow)
             feed.readers.append(content)
             self._all_windows.append(content)
         content = chosen.windows[key]
@@ -354,20 +358,31 @@ class QueryGroup:
         query = self._queries[name]
         begins = zip((window for window, _ in query.counting), self._needed_begins(query), strict=True)
         at = query.schedule.windows.index
-        return [(at(window), *begin, window.feed.stream) for window, begin in begins if counts_in_steps(window.window)]
+        return [
+            (at(window), *begin[:2], window.feed.stream, *map(repr, begin[2:]))
+            for window, begin in begins
+            if depends_on_all(window.window)
+        ]
 
-    def _needed_begins(self, query: ScheduledQuery) -> tuple[Begin, ...]:
+    def _needed_begins(self, query: ScheduledQuery) -> tuple[Begin | Subwindow, ...]:
         """For each window that counts elements from where on it needs them."""
         if query.begins_before is not None:
             return query.begins_before
         # It was not evaluated twice yet: all that it has is needed, and what waits.
-        return tuple(self._first_begin(query, window.feed, counted) for window, counted in query.counting)
+        return tuple(
+            window.content.first_begin(self.passed_ms)
+            if isinstance(window.content, AdaptiveWindowContent)
+            else self._first_begin(query, window.feed, counted)
+            for window, counted in query.counting
+        )
 
     def _first_begin(self, query: ScheduledQuery, feed: Feed, counted: int) -> Begin:
         """Where the first element of a feed is that a query sees."""
         if counted:
             return Begin(query.began_ms, 0)
-        return Begin(self.passed_ms, 0) if feed.begin is FROM_THE_FIRST else feed.begin
+        if feed.begin is not FROM_THE_FIRST:
+            return feed.begin
+        return Begin(min(self.passed_ms, feed.waiting.from_ms), 0)
 
     def _go_to(self, watermark_ms: int) -> None:
         last = last_close_allowed(watermark_ms)

@@ -16,6 +16,7 @@ from freshet.native.change import MomentBatch
 from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.plan.plan import Plan
 from freshet.native.r2s.relation_to_stream import Answers
+from freshet.native.s2r.adaptive_window import Subwindow
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.feed import Begin
 from freshet.native.s2r.window_view import WindowView
@@ -51,7 +52,7 @@ class GroupedQuery(Protocol):
         """Report what the evaluations at some moments gave."""
 
 
-_Begins = tuple[int | Begin, ...]
+_Begins = tuple[int | Begin | Subwindow, ...]
 _UNLIMITED = ContextVar("unlimited", default=False)
 
 
@@ -92,7 +93,7 @@ class ScheduledQuery:
         self.only_non_empty = ReportCondition.NON_EMPTY in timing.conditions
         # As of when the windows held what they held at the last two evaluations.
         self.known_ms = self.known_before_ms = AFTER_ALL_TIME
-        # The windows that count elements, with those before it, and for each where what it held then begins.
+        # The windows that count elements, with those before it.
         self.counting = tuple(
             (window, before) for window, before in zip(schedule.windows, counted, strict=True) if window.counts
         )
@@ -182,22 +183,22 @@ class ScheduledQuery:
             self.known_before_ms = self.known_ms if self.known_ms < known_ms else known_ms
             self.known_ms = known_ms
             if len(counting) == 1:
-                self._recent = self._recent[1], (counting[0][0].left_at(moment),)
+                self._recent = self._recent[1], (counting[0][0].begin_at(moment),)
             elif counting:
-                self._recent = self._recent[1], tuple([window.left_at(moment) for window, _ in counting])
+                self._recent = self._recent[1], tuple([window.begin_at(moment) for window, _ in counting])
 
     @property
-    def begins_before(self) -> tuple[Begin, ...] | None:
+    def begins_before(self) -> tuple[Begin | Subwindow, ...] | None:
         """Where what its counting windows held at the evaluation before the last begins; None where there is none."""
         self.settle()
-        return cast("tuple[Begin, ...] | None", self._recent[0])
+        return cast("tuple[Begin | Subwindow, ...] | None", self._recent[0])
 
     def settle(self) -> None:
         """Note times that feeds still have, in place of numbers of elements."""
         before, last = self._recent
         self._recent = before and self._resolve_begins(before), last and self._resolve_begins(last)
 
-    def _resolve_begins(self, lefts: _Begins) -> tuple[Begin, ...]:
+    def _resolve_begins(self, lefts: _Begins) -> tuple[Begin | Subwindow, ...]:
         return tuple(
             _begin_of(window, before, left) if isinstance(left, int) else left
             for (window, before), left in zip(self.counting, lefts, strict=True)

@@ -6,16 +6,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from freshet.algebra.windows import CountWindow, EventTimeWindow, SlidingWindow, WindowOperator
+from freshet.algebra.windows import AdaptiveWindow, CountWindow, EventTimeWindow, SlidingWindow, WindowOperator
 from freshet.native.plan.plan import Plan
 from freshet.native.plan.plan_reads import stored_predicates
+from freshet.native.s2r.adaptive_window import Subwindow
 from freshet.native.s2r.feed import Begin
 from freshet.native.streams.timed_stream import base_name
-from freshet.rdf.errors import InputError
+from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import Iri
 
-# Of the windows that count elements in steps: which of a query's windows, a time, how many elements came before it, and
-# the stream that was counted.
+# Of the windows that depend on all that came: which of a query's windows, a time, how many elements came before it, or
+# the size of the subwindow that opened then, the stream, and what else there is to say of a subwindow.
 Counted = Sequence[Sequence[int | str]]
 
 
@@ -38,21 +39,29 @@ class Timing:
 
     `stored` are the predicates that it asks of the stored default graph, None for all: it waits for streams that leave
     triples with one of them there.
-    `begins` says where windows go on that had counted elements before a restart.
+    `begins` says where windows go on that depend on what came before a restart.
     """
 
     windows: tuple[WindowOperator, ...]
     period_ms: int | None = None
     conditions: frozenset[ReportCondition] = frozenset()
     stored: frozenset[Iri] | None = frozenset()
-    begins: tuple[tuple[WindowOperator, Begin], ...] = ()
+    begins: tuple[tuple[WindowOperator, Begin | Subwindow], ...] = ()
 
     def going_on(self, counted: Counted) -> Timing:
         """The same with windows that go on counting; what was counted of other streams says nothing."""
-        begins = [(int(at), Begin(int(time_ms), int(number)), stream) for at, time_ms, number, *stream in counted]
-        known = [(self.windows[at], begin, stream) for at, begin, stream in begins if at < len(self.windows)]
-        steps = tuple((one, begin) for one, begin, of in known if counts_in_steps(one) and of in ([], [source_of(one)]))
-        return replace(self, begins=steps) if steps else self
+        known = [(self.windows[int(at)], begin) for at, *begin in counted if int(at) < len(self.windows)]
+        begins = tuple(
+            (window, _begin_of(window, begin))
+            for window, begin in known
+            if depends_on_all(window) and begin[2:3] in ([], [source_of(window)])
+        )
+        return replace(self, begins=begins) if begins else self
+
+    @property
+    def adapts(self) -> bool:
+        """Whether any of the windows adapts to what comes."""
+        return any(isinstance(window, AdaptiveWindow) for window in self.windows)
 
     @property
     def is_plain(self) -> bool:
@@ -85,12 +94,22 @@ def timing_of(
         raise InputError(f"a query cannot be computed every {period_ms} ms: that is too long", file=file)
     if not plan.windows:
         raise InputError("STREAM with a variable needs a stream that is declared", file=file)
-    return Timing(plan.windows, period_ms, report_conditions(report, file), stored_predicates(plan))
+    timing = Timing(plan.windows, period_ms, report_conditions(report, file), stored_predicates(plan))
+    if timing.adapts and any(isinstance(window, CountWindow) and window.step > 1 for window in plan.windows):
+        raise UnsupportedError("a window of elements with a step beside an adaptive window is not supported", file=file)
+    return timing
 
 
-def counts_in_steps(window: WindowOperator) -> bool:
-    """Whether what a window holds depends on how many elements there ever were."""
-    return isinstance(window, CountWindow) and window.step > 1
+def depends_on_all(window: WindowOperator) -> bool:
+    """Whether what a window holds depends on all elements there ever were: on their number, or on their times."""
+    return isinstance(window, AdaptiveWindow) or (isinstance(window, CountWindow) and window.step > 1)
+
+
+def _begin_of(window: WindowOperator, begin: Sequence[int | str]) -> Begin | Subwindow:
+    if isinstance(window, AdaptiveWindow):
+        time_ms, size_ms, _, own_limit, other_limit = begin
+        return Subwindow(int(time_ms), int(size_ms), float(own_limit), float(other_limit))
+    return Begin(int(begin[0]), int(begin[1]))
 
 
 def closes_regularly(window: WindowOperator) -> bool:

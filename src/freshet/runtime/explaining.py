@@ -11,12 +11,14 @@ from freshet.algebra.names import ShortNames
 from freshet.algebra.nodes import Query
 from freshet.algebra.printing import explain_json, explain_text
 from freshet.algebra.rewrite.rules import rewrite
+from freshet.algebra.window_text import adaptive_line
 from freshet.federation.evaluation import Constraints
 from freshet.native.measuring import Measurements
 from freshet.native.plan.describing import plan_json, plan_text
 from freshet.native.plan.lower import lower, lower_live
 from freshet.native.plan.plan import Plan
 from freshet.rdf.errors import FreshetError, InputError, UnsupportedError
+from freshet.rdf.terms import Iri
 from freshet.results.html import text_html
 from freshet.runtime.query_graphs import check_graphs
 from freshet.runtime.recordings import Recordings
@@ -50,6 +52,7 @@ class Explanation:
         if self.plan is not None:
             title = "kept answered by" if self.measured is None else "kept answered by, with what each operator did"
             lines += [title, *(f"  {line}" for line in plan_text(self.plan, short, self.measured))]
+            lines += [f"  Window on {short(Iri(name))}: {adaptive_line(counts)}" for name, counts in self._adaptive()]
         if self.refused is not None:
             lines += ["not kept answered", f"  {self.refused}"]
         return "\n".join(lines)
@@ -64,7 +67,14 @@ class Explanation:
         found = explain_json(self.query, self.rewritten)
         if self.plan is not None:
             found["operators"] = plan_json(self.plan, self.measured)
+        if adaptive := [{"stream": name, **counts} for name, counts in self._adaptive()]:
+            found["adaptive_windows"] = adaptive
         return found | ({} if self.refused is None else {"refused": self.refused})
+
+    def _adaptive(self) -> list[tuple[str, dict[str, int]]]:
+        """What windows that adapt have done, by their streams."""
+        known = () if self.measured is None else self.measured.adaptive
+        return [(each.feed.stream, each.subwindows.counted()._asdict()) for each in dict.fromkeys(known)]
 
 
 def explain(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.algebra.windows import (
+    AdaptiveWindow,
     AllWindow,
     CountWindow,
     EventTimeWindow,
@@ -18,6 +19,7 @@ from freshet.algebra.windows import (
     WindowOperator,
 )
 from freshet.native.moments import BEFORE_ALL_TIME, close_at, instant_at, is_instant, time_of
+from freshet.native.s2r.adaptive_window import Subwindow, SubwindowSequence
 from freshet.native.s2r.feed import FROM_THE_FIRST, Begin
 from freshet.native.streams.element_log import HeldElements
 from freshet.native.timing import Timing, source_of
@@ -36,7 +38,7 @@ class WindowsAt:
     def __init__(self, timing: Timing, sources: dict[str, HeldElements], most: int) -> None:
         self._timing = timing
         self._sources = sources
-        self._begins: dict[WindowOperator, Begin] = dict(timing.begins)
+        self._begins: dict[WindowOperator, Begin | Subwindow] = dict(timing.begins)
         self._most = most
 
     def content(self, window: WindowOperator, moment: int) -> HeldElements:
@@ -65,6 +67,8 @@ class WindowsAt:
                 return self._between(held, last_ms, last_ms + 1)
             case AllWindow():
                 return self._between(held, BEFORE_ALL_TIME, end_of(moment))
+            case AdaptiveWindow():
+                return self._between(held, self._opened_ms(window, held, end_of(moment)), end_of(moment))
             case TriplesWindow() | CountWindow():
                 return self._last(window, held, seen)
 
@@ -78,6 +82,7 @@ class WindowsAt:
         """The last elements up to the last whole step."""
         step = window.step if isinstance(window, CountWindow) else 1
         begin = self._begins.get(window, FROM_THE_FIRST)
+        assert isinstance(begin, Begin), "it counts elements"
         before = int(held.times.searchsorted(begin.time_ms))  # which came again after a restart, and are counted
         counted = begin.number + seen - before
         if step > 1 and held.gone_ms > BEFORE_ALL_TIME:
@@ -87,6 +92,21 @@ class WindowsAt:
         if held.gone_ms > BEFORE_ALL_TIME and (end - window.count < 0 or held.times[first] <= held.gone_ms):
             raise self._gone_error(held)
         return held.where(np.arange(first, max(first, end)))
+
+    def _opened_ms(self, window: AdaptiveWindow, held: HeldElements, end_ms: int) -> int:
+        """When the subwindow opened that was open just before a time."""
+        begin = self._begins.get(window)
+        assert begin is None or isinstance(begin, Subwindow)
+        for source in self._sources.values():
+            if source.gone_ms > BEFORE_ALL_TIME:  # how long subwindows were by then is not known
+                raise self._gone_error(source)
+        own = held.times[: held.times.searchsorted(end_ms)]
+        others = [each.times[: each.times.searchsorted(end_ms)] for each in self._sources.values() if each is not held]
+        subwindows = SubwindowSequence(window, begin)
+        other = np.sort(np.concatenate([own[:0], *others]))
+        if len(own) or len(other):
+            subwindows.take(own.copy(), other)
+        return subwindows.opened_ms(end_ms - 1)
 
     def _last_instant(self, sources: Iterable[HeldElements], moment: int) -> int:
         """The time of the last element that a moment has seen."""

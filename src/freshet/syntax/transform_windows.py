@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.windows import (
+    AdaptiveWindow,
     AllWindow,
     CountWindow,
     EventTimeWindow,
@@ -74,6 +75,8 @@ class WindowTransformer(TripleTransformer, ABC):
                 return self._past_window(stream, branch)
             case "offset_window":
                 return self._offset_window(stream, branch)
+            case "adaptive_window":
+                return self._adaptive_window(stream, branch)
             case _:
                 given = [child for child in branch.children if child is not None]
                 (predicate,) = (child for child in given if isinstance(child, Tree) and child.data == "time_predicate")
@@ -141,6 +144,9 @@ class WindowTransformer(TripleTransformer, ABC):
             self.mark(Dialect.CSPARQL, "FROM STREAM", branch)
         stream = self.stream_name(tokens(branch)[0])
         clause = trees(branch)[0]
+        if clause.data == "adaptive_window":
+            self._declare(self._adaptive_window(stream, clause))
+            return
         if clause.data in ("past_window", "recent_window"):
             self._declare(self._window_since(stream, clause))
             return
@@ -212,6 +218,8 @@ class WindowTransformer(TripleTransformer, ABC):
                 return TriplesWindow(stream, self._number(tokens(branch)[0], "TRIPLES"))
             case "now_window":
                 return NowWindow(stream)
+            case "adaptive_window":
+                return self._adaptive_window(stream, branch)
             case _:
                 return AllWindow(stream)
 
@@ -223,6 +231,14 @@ class WindowTransformer(TripleTransformer, ABC):
         return RangeWindow(stream, self._duration_ms(width, "RANGE"), tumbling)
 
     # ---- what they share
+
+    def _adaptive_window(self, stream: Iri | Variable, branch: Tree) -> AdaptiveWindow:
+        """`[ADAPTIVE a TO b]`"""
+        lower, upper = branch.children
+        lower_ms, upper_ms = self._duration_ms(lower, "ADAPTIVE"), self._duration_ms(upper, "TO")
+        if upper_ms < lower_ms:
+            raise self.source.error("the upper limit of a window is no less than the lower one", offset(branch))
+        return AdaptiveWindow(stream, lower_ms, upper_ms)
 
     def _declare(self, window: WindowOperator) -> Iri:
         name = Iri(f"window{len(self.windows) + 1}")

@@ -15,6 +15,7 @@ from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import BGP, Project, Query, QueryForm, TriplePattern
 from freshet.algebra.nodes import Window as WindowNode
 from freshet.algebra.windows import (
+    AdaptiveWindow,
     AllWindow,
     CountWindow,
     EventTimeWindow,
@@ -113,6 +114,10 @@ def random_windows(random: Random) -> list[WindowOperator]:
     def small() -> int:
         return random.randint(1, 12)
 
+    def adaptive() -> AdaptiveWindow:
+        lower = small()
+        return AdaptiveWindow(stream(), lower, lower * random.choice([1, 2, 8]))
+
     closing = [
         lambda: SlidingWindow(stream(), small(), small(), random.choice([0, 0, 3]), random.choice([0, 0, 4, 13])),
         lambda: EventTimeWindow(stream(), AT, small(), small()),
@@ -125,6 +130,9 @@ def random_windows(random: Random) -> list[WindowOperator]:
         lambda: TriplesWindow(stream(), small()),
         lambda: AllWindow(stream()),
     ]
+    if random.random() < 0.3:
+        following.append(adaptive)
+        arriving = [adaptive, adaptive, lambda: CountWindow(stream(), small()), arriving[1]]
     kinds = random.choice([closing, arriving, [*closing, *arriving], following])
     return list(dict.fromkeys(random.choice(kinds)() for _ in range(random.randint(1, 3))))
 

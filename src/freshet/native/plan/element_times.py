@@ -18,7 +18,14 @@ from freshet.algebra import nodes
 from freshet.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, Variable
 from freshet.algebra.rewrite.walk import with_children, with_expressions, with_operands
 from freshet.algebra.scope import variables_in_scope
-from freshet.algebra.windows import CountWindow, EventTimeWindow, TriplesWindow, WindowDeclaration, WindowOperator
+from freshet.algebra.windows import (
+    AdaptiveWindow,
+    CountWindow,
+    EventTimeWindow,
+    TriplesWindow,
+    WindowDeclaration,
+    WindowOperator,
+)
 from freshet.native.streams.timed_stream import PREDICATE, ROWS, TIME, base_name, timed_name
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.terms import Iri
@@ -32,6 +39,8 @@ def read_times(query: nodes.Query) -> nodes.Query:
     """The query with patterns in place of the function; it has the windows that they read at its end."""
     if not query.windows or not _asks_times(query.root):
         return query
+    if any(isinstance(each.window, AdaptiveWindow) for each in query.windows):
+        raise UnsupportedError("timestamp in a query with an adaptive window is not supported")
     rewriting = _Rewriting(query.windows)
     root = rewriting.node(query.root, None)
     return replace(query, root=root, windows=(*query.windows, *rewriting.timed.values()))

@@ -20,7 +20,7 @@ from freshet.native.r2s.grounded import is_grounded
 from freshet.native.service.service_thread import ServiceQueryThread
 from freshet.native.service.service_threads import ServiceQueryThreads
 from freshet.native.streams.stream_router import AnyGroup, StreamRouter
-from freshet.native.timing import Timing, counts_in_steps
+from freshet.native.timing import Timing, depends_on_all
 from freshet.rdf.deadline import QueryLimits
 from freshet.results.answers import AnswerBatch
 
@@ -85,7 +85,7 @@ class Placement:
     def _key(self, shape: PlanShape, timing: Timing) -> ShapeKey:
         """What queries have in common that share a plan."""
         group = self._group(timing)
-        in_step = not any(map(counts_in_steps, timing.windows))  # else who comes later has other windows
+        in_step = not any(map(depends_on_all, timing.windows))  # else who comes later has other windows
         at_any_time = timing.is_plain and in_step and can_begin_later(shape.plan.root) and is_grounded(shape.plan.root)
         elements = None if at_any_time and group.can_share(timing) else self._router.elements_of(timing)
         return ShapeKey(shape.plan, timing, frozenset(group.streams), elements)

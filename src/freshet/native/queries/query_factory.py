@@ -30,6 +30,7 @@ from freshet.native.queries.shared_query import SharedQuery
 from freshet.native.query_group import QueryGroup
 from freshet.native.r2s.columns import answer_columns
 from freshet.native.r2s.exact import Exactness, exactness, top_join
+from freshet.native.s2r.adaptive_window import AdaptiveWindowContent
 from freshet.native.streams.kept_windows import WindowStore
 from freshet.native.timing import Timing
 from freshet.rdf.dictionary import Dictionary
@@ -96,6 +97,9 @@ class QueryFactory:
             asked = Evaluation(name, constraints or Constraints(), on_silent_evaluation=self._on_silent_evaluation)
             remote = Remote(self._views, extent_of(plan.windows), asked)
         builder = Builder(leaves, self._graphs, self._dictionary, measurements, remote=remote)
+        if measurements is not None:
+            contents = (group.window(window) for window in timing.windows)
+            measurements.adaptive = [each for each in contents if isinstance(each, AdaptiveWindowContent)]
         exact = exactness(plan, timing)
         plan = replace(plan, root=with_caches(plan.root, builder.size_of))
         builder = replace(builder, endless=top_join(plan) if exact is Exactness.ALWAYS else None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from freshet.algebra.windows import WindowOperator
 from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern, Moves, step_all
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.s2r.feed import Feed
+
+if TYPE_CHECKING:
+    from freshet.native.s2r.adaptive_window import Subwindow
 
 NO_MOMENTS = np.empty(0, np.int64)
 
@@ -25,7 +29,7 @@ class WindowContent(ABC):
     """
 
     expires = True  # whether elements ever leave
-    counts = False  # whether what it holds is by the number of elements, not by their times
+    counts = False  # whether what it holds is by the number of elements, not by their times alone
     closes: tuple[int, int] | None = None  # slide and start of a window that closes at regular times
 
     def __init__(self, window: WindowOperator, feed: Feed) -> None:
@@ -77,6 +81,10 @@ class WindowContent(ABC):
         if not len(leaving) or leaving.item(-1) <= moment:
             return self.left
         return self.left - len(leaving) + int(leaving.searchsorted(moment, side="right"))
+
+    def begin_at(self, moment: int) -> int | Subwindow:
+        """Where what it held at a moment of the present batch begins, of one that counts: an element or a subwindow."""
+        return self.left_at(moment)
 
     def oldest(self) -> int:
         """The number of the first element whose time this window may still ask for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from freshet.algebra.windows import (
+    AdaptiveWindow,
     AllWindow,
     CountWindow,
     EventTimeWindow,
@@ -14,6 +15,7 @@ from freshet.algebra.windows import (
     TriplesWindow,
     WindowOperator,
 )
+from freshet.native.s2r.adaptive_window import AdaptiveWindowContent, Subwindow
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.count_window import CountWindowContent
 from freshet.native.s2r.feed import Feed
@@ -21,13 +23,16 @@ from freshet.native.s2r.range_window import AllWindowContent, NowWindowContent, 
 from freshet.native.s2r.sliding_window import SlidingWindowContent
 
 # These move with every element of any stream that their query reads, not with their own alone.
-MOVING_TOGETHER = (RangeWindow, NowWindow, AllWindow)
+MOVING_TOGETHER = (RangeWindow, NowWindow, AllWindow, AdaptiveWindow)
 
 
-def content_of(window: WindowOperator, feed: Feed, instants: Sequence[Feed], phase: int = 0) -> WindowContent:
+def content_of(
+    window: WindowOperator, feed: Feed, instants: Sequence[Feed], phase: int = 0, start: Subwindow | None = None
+) -> WindowContent:
     """An empty content of a window over a feed, for queries that read `instants`.
 
-    Where elements are counted in steps, the first of these that is whole begins after `phase` elements.
+    Where elements are counted in steps, the first of these that is whole begins after `phase` elements. One that adapts
+    goes on with `start`.
     """
     match window:
         case SlidingWindow():
@@ -46,3 +51,5 @@ def content_of(window: WindowOperator, feed: Feed, instants: Sequence[Feed], pha
             return NowWindowContent(window, feed, instants)
         case AllWindow():
             return AllWindowContent(window, feed, instants)
+        case AdaptiveWindow():
+            return AdaptiveWindowContent(window, feed, instants, start)

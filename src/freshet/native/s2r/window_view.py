@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from freshet.algebra.windows import WindowOperator
 from freshet.native.buffers.one_way_index import Ids
+from freshet.native.s2r.adaptive_window import Subwindow
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.feed import Feed
 
@@ -50,8 +51,8 @@ class WindowView:
         content = self.content
         return content.leaving[max(0, self.begin - (content.left - len(content.leaving))) :]
 
-    def left_at(self, moment: int) -> int:
-        """The number of the first element that had not left at a moment of the present batch."""
+    def begin_at(self, moment: int) -> int | Subwindow:
+        """Where what it held at a moment of the present batch begins, of one that counts elements."""
         return max(self.begin, self.content.left_at(moment))
 
     def needed_from(self, time_ms: int) -> int:
