@@ -264,7 +264,7 @@ def _check_graphs(graphs: tuple[Path, ...], output: Path | None) -> None:
 @click.option(
     "--format",
     type=click.Choice(["text", "table", "ndjson", "csv", "rdf", "parquet"]),
-    default="text",
+    show_default="text",
     help="How reports are written.",
 )
 @click.option(
@@ -278,6 +278,7 @@ def _check_graphs(graphs: tuple[Path, ...], output: Path | None) -> None:
 @service_option
 @repeated("--report", help="Evaluate only where this holds: change, non-empty; repeatable.")
 @click.option("--every", help="Evaluate at this period, not when windows move: 2s, PT1M.")
+@click.option("--rsp4j", type=FILE, help="Properties file of RSP4J: base of names, format, when to report.")
 @repeated("--absorb", metavar="IRI", help="Stream that leaves its triples in the stored graph.")
 @click.option("--why", is_flag=True, help="Below each row, the elements, files and lines that it was derived from.")
 def replay(
@@ -286,12 +287,13 @@ def replay(
     data: tuple[str, ...],
     from_files: Path | None,
     lateness: str,
-    format: str,
+    format: str | None,
     output: Path | None,
     dialect: str | None,
     service: tuple[str, ...],
     report: tuple[str, ...],
     every: str | None,
+    rsp4j: Path | None,
     absorb: tuple[str, ...],
     why: bool,
 ) -> None:
@@ -302,8 +304,13 @@ def replay(
     from freshet.runtime.replay import REPLAYED_ELEMENTS, QueryFile, queries_in_order
     from freshet.runtime.replay import replay as replay_streams
     from freshet.runtime.report_output import ReportOutput, check_output, output_file, write_parquet
+    from freshet.runtime.rsp4j_properties import Rsp4jSettings, read_rsp4j
     from freshet.runtime.session import Session
 
+    settings = Rsp4jSettings() if rsp4j is None else read_rsp4j(rsp4j)
+    texts = [QueryFile(text_of(written), written.stem, str(written)) for written in query]
+    ordered = queries_in_order(texts, recordings.files, dialect, settings.base)
+    format = format or settings.format_of(all_graphs=ordered.all_graphs)
     read = [*chain.from_iterable(recordings.files.values()), *query, *(each.path for each in data_files(data))]
     check_output(format, output, len(query), read, why=why)
     recordings.with_origins = why
@@ -320,9 +327,7 @@ def replay(
             session.stream(iri, lateness_ms=milliseconds(lateness), absorb=iri in left)
 
         every_ms = None if every is None else milliseconds(every, "--every")
-        texts = [QueryFile(text_of(written), written.stem, str(written)) for written in query]
-        ordered = queries_in_order(texts, recordings.files, dialect)
-        for note in ordered.notes:
+        for note in (*settings.notes, *ordered.notes):
             print(f"freshet: {note}", file=sys.stderr)
         reports = None
         if format != "parquet":
@@ -341,7 +346,7 @@ def replay(
                 file=each.file,
                 dialect=dialect,
                 on_batch=None if reports is None else reports.take,
-                report=report,
+                report=report or settings.report,
                 every_ms=every_ms,
             )
             registered.append(asked)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from itertools import chain, count
 
-from freshet.algebra.nodes import Query, QueryForm
+from freshet.algebra.expressions import Variable
+from freshet.algebra.nodes import Query, QueryForm, Window
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import Iri
 
@@ -41,6 +43,26 @@ def streams_read(query: Query) -> list[str]:
     """The IRIs of the streams that a query names, in its order."""
     streams = (declaration.window.stream for declaration in query.windows)
     return list(dict.fromkeys(stream.value for stream in streams if isinstance(stream, Iri)))
+
+
+def unread_windows(query: Query) -> list[Iri]:
+    """The windows that a query declares and that none of its patterns is in: others may have meant these."""
+    found = set(_window_names(query.root))
+    if query.merged or any(isinstance(name, Variable) for name in found):
+        return []
+    return [declaration.name for declaration in query.windows if declaration.name not in found]
+
+
+def _window_names(value: object) -> Iterator[Iri | Variable]:
+    """The windows of a tree of nodes and expressions, which may have patterns in EXISTS."""
+    if isinstance(value, Window):
+        yield value.name
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _window_names(each)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _window_names(getattr(value, field.name))
 
 
 def registration_order(queries: Mapping[str, Query]) -> list[str]:

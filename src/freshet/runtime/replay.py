@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from freshet.algebra.nodes import Query
+from freshet.algebra.nodes import Query, QueryForm
 from freshet.native.service.watermark_log import catching_up
 from freshet.rdf.errors import BudgetError, InputError
-from freshet.runtime.query_order import constructed_names, free_name, registration_order, streams_read
+from freshet.runtime.query_order import (
+    constructed_names,
+    free_name,
+    registration_order,
+    streams_read,
+    unread_windows,
+)
 from freshet.runtime.recordings import RecordedBatch, Recordings
 from freshet.runtime.session import Session
 from freshet.syntax.parser import parse_query
@@ -30,18 +36,30 @@ class OrderedQueries(NamedTuple):
     queries: list[tuple[QueryFile, Query]]
     notes: list[str]
 
+    @property
+    def all_graphs(self) -> bool:
+        """Whether all of them report triples."""
+        return all(query.form in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE) for _, query in self.queries)
+
 
 def queries_in_order(
-    files: Sequence[QueryFile], recordings: Collection[str], dialect: str | None = None
+    files: Sequence[QueryFile], recordings: Collection[str], dialect: str | None = None, base: str | None = None
 ) -> OrderedQueries:
     """The queries by the names that their texts give them; every other stream that they read has a recording.
 
-    A name that an earlier query has gets a number.
+    A name that an earlier query has gets a number. Relative IRIs are resolved against `base` where a text has no BASE.
     """
     by_name: dict[str, tuple[QueryFile, Query]] = {}
     notes: list[str] = []
     for each in files:
         query = parse_query(each.text, file=each.file, dialect=dialect)
+        if base is not None:
+            each = each._replace(text=f"BASE <{base}> {each.text}")  # its mistakes have been found, with their places
+            query = parse_query(each.text, file=each.file, dialect=dialect)
+        notes += [
+            f"{each.file}: no pattern is in WINDOW {name}: those outside of it match the stored graph"
+            for name in unread_windows(query)
+        ]
         own = query.name or each.name
         if not query.windows:  # a live query changes with each push, and how a recording is cut into these is open
             raise InputError(f"the query {own} has no window, so it is not continuous", file=each.file)
