@@ -253,7 +253,10 @@ def test_a_stream_pattern_of_sparqlstream():
         ("SELECT * FROM STREAM s [NOW] FROM <g> { ?s ?p ?o }", r"goes with STREAM s \{"),
         ("SELECT * FROM NAMED WINDOW <w> ON <s> [OFFSET 1 RANGE 2 STEP 1] { }", "RANGE must not be longer than OFFSET"),
         ("SELECT * FROM NAMED WINDOW <w> ON <s> [FROM <g>] { }", "expected NOW"),
-        ("SELECT * FROM NAMED WINDOW <w> ON <s> [RAGE 1s] { }", "expected COUNT, FROM, NOW or RANGE, but found 'RAGE'"),
+        (
+            "SELECT * FROM NAMED WINDOW <w> ON <s> [RAGE 1s] { }",
+            "expected ADAPTIVE, COUNT, FROM, NOW or RANGE, but found 'RAGE'",
+        ),
         ("SELECT * FROM <g> FORM <h> { }", "expected FROM, WHERE or '{', but found 'FORM'"),
         ("CONSTRUCT WHERE { GRAPH _:g { ?s ?p ?o } }", "a graph of a pattern is an IRI or a variable"),
     ],

@@ -122,7 +122,7 @@ def refused(text: str) -> QuerySyntaxError:
         # -- windows of CQELS-QL
         ("ASK { STREAM <s> { } }", (1, 14), "the stream <s> has no window"),
         ("ASK FROM STREAM at [NOW] FROM STREAM at [ALL] {STREAM at {}}", (1, 38), "the stream at is declared already"),
-        ("ASK { STREAM <s> [LAST] { } }", (1, 19), "expected ALL, NOW, RANGE or TRIPLES, but found 'LAST'"),
+        ("ASK { STREAM <s> [LAST] { } }", (1, 19), "expected ADAPTIVE, ALL, NOW, RANGE or TRIPLES, but found 'LAST'"),
         ("ASK { STREAM <s> [RANGE ten] { } }", (1, 25), "expected a duration such as 10s, but found 'ten'"),
         ("ASK { STREAM <s> [RANGE 3s STEP] { } }", (1, 32), "expected a duration such as 10s, but found ']'"),
         ("ASK { STREAM ex:s [NOW] { } }", (1, 14), "the prefix ex: is not declared"),
