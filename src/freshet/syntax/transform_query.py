@@ -83,9 +83,7 @@ class QueryTransformer(SolutionTransformer):
         if branch.data == "register":
             (operator,) = operators
             assert isinstance(operator, Tree)
-            word = tokens(operator)[0]
-            self.mark(Dialect.RSPQL, f"REGISTER {word.upper()}", branch)
-            output = StreamOperator(word.lower())
+            output = StreamOperator(tokens(operator)[0].lower())  # of RSP-QL, and others take it too
         return RegisterClause(chosen, output, self.period_ms(computed) if isinstance(computed, Tree) else None)
 
     def _stream_operator(self, body: Tree) -> StreamOperator | None:
