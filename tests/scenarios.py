@@ -44,6 +44,7 @@ class Scenario:
     absorb: Mapping[str, bool | str | tuple[str, ...]]
     passing: RandomQuery | None = None
     change: GraphChange | None = None
+    retracts: bool = False  # whether elements of the streams can delete
 
     def __str__(self) -> str:
         lines = []
@@ -61,12 +62,18 @@ class Scenario:
 
 
 def scenario(
-    seed: int, query_count: int = 1, length: int | None = None, *, changing: bool = False, replacing: bool = False
+    seed: int,
+    query_count: int = 1,
+    length: int | None = None,
+    *,
+    changing: bool = False,
+    replacing: bool = False,
+    retracting: bool = False,
 ) -> Scenario:
     """Everything that a test needs: the queries, and streams of at most `length` elements.
 
     With `changing` much is stored, and mostly changed by an update. With `replacing` a stream is absorbed whose
-    elements replace others.
+    elements replace others. With `retracting` elements delete what came before, and one stream at most is absorbed.
     """
     dice = Dice(seed)
     names = dice.choice([["s"], ["s"], ["s", "t"], ["s", "t"], ["s", "t", "u"]])
@@ -101,6 +108,11 @@ def scenario(
     if replacing:
         common = sorted(set.intersection(*(query.streams(names) for query in queries)))
         absorption = {EXAMPLE + Random(seed).choice(common): "latest"} if common else {}
+    if retracting:
+        streams = {iri: with_deletions(Random(f"{seed} {iri}"), lines) for iri, lines in streams.items()}
+        common = sorted(set.intersection(*(query.streams(names) for query in queries)))
+        choices: list[bool | str | tuple[str, ...]] = [False, True, True, "latest", (EXAMPLE + "p0",)]
+        absorption = {EXAMPLE + Random(seed).choice(common): Random(seed + 1).choice(choices)} if common else {}
     change = None
     if not dated and quads + list(absorption) and (changing or Random(seed).random() < 0.1):
         change = random_change(Random(seed), streams, quads, subjects)
@@ -113,6 +125,7 @@ def scenario(
         absorption,
         passing,
         change,
+        retracting,
     )
 
 
@@ -121,13 +134,26 @@ def random_change(
 ) -> GraphChange:
     """Some of what is stored goes, or of what streams bring, which may be absorbed; and something comes."""
     elements = [line for lines in streams.values() for line in lines if line[1] is not None]
-    known = [*quads, *(statement for _, statement in elements if statement)]
+    known = [*quads, *(statement for _, statement in elements if statement and not statement.startswith("-"))]
     deleted = [statement for statement in known if "_:" not in statement and dice.random() < 0.5]
     inserted = [statement_of(random_triple(dice, subjects)) for _ in range(dice.choice([0, 0, 1, 3]))]
     inserted += [statement for statement in deleted if dice.random() < 0.2]
     inserted = [statement for statement in inserted if "_:" not in statement]
     times_ms = sorted(time_ms for time_ms, _ in elements)
     return GraphChange(dice.choice(times_ms[len(times_ms) // 3 :]), tuple(deleted), tuple(inserted))
+
+
+def with_deletions(dice: Random, lines: Lines) -> Lines:
+    """Some lines delete what one of the lines so far has, or something else."""
+    found: list[tuple[int, str | None]] = []
+    for time_ms, statement in lines:
+        found.append((time_ms, statement))
+        said = [known for _, known in found if known is not None and not known.startswith("-")]
+        while said and dice.random() < 0.35:
+            found.append((time_ms, f"- {dice.choice(said[-4:])}"))
+            if dice.random() < 0.3:
+                found.append((time_ms, dice.choice(said)))
+    return tuple(found)
 
 
 def cut_at(lines: Lines, time_ms: int) -> Lines:

@@ -45,18 +45,21 @@ def run_queries(
     passing: str | None = None,
     compacting: bool = False,
     change: str = "",
+    retracts: bool = False,
 ) -> list[list[dict[str, Any]]]:
     """The reports of several queries (name, text) in one session, a list for each query.
 
     `reports` has the conditions on reporting with which each is registered. A query that is `passing` is registered
     when a third of the schedule is done, and removed after two thirds. With `compacting` the stored graph is compacted
-    between all pushes. A `change` is a SPARQL update, for where the schedule says CHANGE.
+    between all pushes. A `change` is a SPARQL update, for where the schedule says CHANGE. With `retracts` elements can
+    delete.
     """
     session = freshet.Session()
     if data is not None:
         session.load(data)
     for iri in streams:
-        session.stream(iri, lateness_ms=(lateness_ms or {}).get(iri, 0), absorb=(absorb or {}).get(iri, False))
+        lateness, absorbed = (lateness_ms or {}).get(iri, 0), (absorb or {}).get(iri, False)
+        session.stream(iri, lateness_ms=lateness, absorb=absorbed, retracts=retracts)
     options = [{"report": tuple(conditions)} if conditions else {} for conditions in reports or [()] * len(queries)]
     registered = [
         session.register(text, name=name, **options) for (name, text), options in zip(queries, options, strict=True)

@@ -66,7 +66,10 @@ def rooms_batch(step: int) -> str:
     random, at = Random(-step), step * 20
     person, room = f"<{EX}person{random.randrange(50)}>", f"<{EX}room{random.randrange(8)}>"
     named = f'{at}\t{room} <{EX}name> "renamed {random.randrange(30)}" .\n' if random.random() < 0.2 else ""
-    return f"{named}{at}\t{person} <{EX}enters> {room} ."
+    left = f"{at}\t- <{EX}person{random.randrange(50)}> <{EX}enters> {room} .\n" if random.random() < 0.3 else ""
+    if random.random() < 0.2:
+        left += f'{at}\t- {room} <{EX}name> "renamed {random.randrange(30)}" .\n'
+    return f"{named}{left}{at}\t{person} <{EX}enters> {room} ."
 
 
 class Program:
@@ -92,7 +95,7 @@ class Program:
         """Make sure that streams and queries are there; gives how many batches of each stream are in."""
         session, known = self.session, set(self.session.engine.names)
         session.stream(READINGS, lateness_ms=100, absorb=[EX + "value"])
-        session.stream(ROOMS, absorb=[EX + "name"])
+        session.stream(ROOMS, absorb=[EX + "name"], retracts=True)
         step = positions[READINGS].batches if READINGS in positions else 0
         if not self.is_loaded(f"ASK {{ <{EX}room3> <{EX}name> ?n }}"):
             session.load(self.folder / "first.nt", graph=None)

@@ -280,6 +280,9 @@ def _check_graphs(graphs: tuple[Path, ...], output: Path | None) -> None:
 @click.option("--every", help="Evaluate at this period, not when windows move: 2s, PT1M.")
 @click.option("--rsp4j", type=FILE, help="Properties file of RSP4J: base of names, format, when to report.")
 @repeated("--absorb", metavar="IRI", help="Stream that leaves its triples in the stored graph.")
+@repeated(
+    "--retracts", metavar="IRI", help="Stream whose elements can delete: TIME TAB - STATEMENT, or D of RDF Patch."
+)
 @click.option("--why", is_flag=True, help="Below each row, the elements, files and lines that it was derived from.")
 def replay(
     recordings: Recordings,
@@ -295,6 +298,7 @@ def replay(
     every: str | None,
     rsp4j: Path | None,
     absorb: tuple[str, ...],
+    retracts: tuple[str, ...],
     why: bool,
 ) -> None:
     """Run continuous queries over recorded streams, in event time, without Spark."""
@@ -318,13 +322,17 @@ def replay(
     with Session(services=service, why_elements=REPLAYED_ELEMENTS if why else 0) as session, ExitStack() as closing:
         if not recordings.files:
             raise InputError("-s IRI=FILE says which stream is recorded where")
-        left = {iri.removeprefix("<").removesuffix(">") for iri in absorb}
-        if unknown := sorted(left - recordings.files.keys()):
-            raise InputError(f"--absorb: no recording is given for the stream <{unknown[0]}>")
+        absorbed, retracting = (
+            {iri.removeprefix("<").removesuffix(">") for iri in some} for some in (absorb, retracts)
+        )
+        for option, some in (("--absorb", absorbed), ("--retracts", retracting)):
+            if unknown := sorted(some - recordings.files.keys()):
+                raise InputError(f"{option}: no recording is given for the stream <{unknown[0]}>")
         for path, graph in data_files(data):
             session.load(path, graph=graph)
         for iri in recordings.files:
-            session.stream(iri, lateness_ms=milliseconds(lateness), absorb=iri in left)
+            late_ms = milliseconds(lateness)
+            session.stream(iri, lateness_ms=late_ms, absorb=iri in absorbed, retracts=iri in retracting)
 
         every_ms = None if every is None else milliseconds(every, "--every")
         for note in (*settings.notes, *ordered.notes):

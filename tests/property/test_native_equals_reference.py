@@ -59,6 +59,7 @@ def disagreement(case: Scenario, batching: int, directory: Path, expected: Repor
             passing=case.passing.text if case.passing else None,
             compacting=batching % 2 == 1,
             change=update_of(case),
+            retracts=case.retracts,
         )
     except UnsupportedError as problem:
         raise Refused(problem.message) from None
@@ -101,15 +102,18 @@ def check(
     *,
     changing: bool = False,
     replacing: bool = False,
+    retracting: bool = False,
 ) -> bool:
     """Whether there was a case to check. Those without any answer are mostly left out, and with `changing` those
     in which an update makes no difference.
     """
-    case = scenario(seed, query_count, length, changing=changing, replacing=replacing)
+    case = scenario(seed, query_count, length, changing=changing, replacing=replacing, retracting=retracting)
     expected = expected_reports(case)
     if changing and (not case.change or expected == expected_reports(replace(case, change=None))):
         return False
     if replacing and expected == expected_reports(replace(case, absorb=dict.fromkeys(case.absorb, True))):
+        return False
+    if retracting and expected == expected_reports(without_deletions(case)):
         return False
     if not any(expected) and seed % 4:
         return False
@@ -125,11 +129,17 @@ def check(
             kind = wrong.partition(":")[0] if "Error:" in wrong else ""
             least = smallest(case, partial(still_fails, batching=seed, directory=directory, kind=kind))
             shown = f"{least}\n{disagreement(least, seed, directory)}"
-            pytest.fail(
-                f"scenario({seed}, {query_count}, {length}, changing={changing}, replacing={replacing})\n{shown}",
-                pytrace=False,
-            )
+            options = f"changing={changing}, replacing={replacing}, retracting={retracting}"
+            pytest.fail(f"scenario({seed}, {query_count}, {length}, {options})\n{shown}", pytrace=False)
     return True
+
+
+def without_deletions(case: Scenario) -> Scenario:
+    """The same, as if nothing were deleted."""
+    streams = {
+        iri: tuple(line for line in lines if not (line[1] or "").startswith("-")) for iri, lines in case.streams.items()
+    }
+    return replace(case, streams=streams)
 
 
 def check_some(block: int, cases: int, directory: Path, query_count: int = 1, **options: bool) -> None:
@@ -160,6 +170,13 @@ def test_queries_follow_updates(block: int, tmp_path: Path) -> None:
 def test_queries_follow_replaced_values(block: int, tmp_path: Path) -> None:
     check_some(
         block, CASES // BLOCKS // 8, tmp_path, query_count=1 + block % 3, replacing=True, changing=block % 2 == 1
+    )
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_elements_delete(block: int, tmp_path: Path) -> None:
+    check_some(
+        block, CASES // BLOCKS // 8, tmp_path, query_count=1 + block % 3, retracting=True, changing=block % 4 == 1
     )
 
 

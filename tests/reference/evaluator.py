@@ -194,7 +194,10 @@ def stored_at(moment: Moment, world: World) -> list[ox.Quad]:
 
 def with_elements(quads: list[ox.Quad], elements: Iterable[Element], world: World) -> list[ox.Quad]:
     """Stored data with what a stream leaves in them, in order of time."""
-    for _, _, triple in elements:
+    for _, _, triple, deletes in elements:
+        if deletes:
+            quads = [each for each in quads if each != ox.Quad(*triple)]
+            continue
         if world.replacing:
             quads = [
                 each
@@ -204,6 +207,12 @@ def with_elements(quads: list[ox.Quad], elements: Iterable[Element], world: Worl
             ]
         quads = [*quads, ox.Quad(*triple)]
     return quads
+
+
+def standing(elements: Iterable[Element]) -> list[ox.Triple]:
+    """The triples of a window: those of which the last element does not delete."""
+    last = {element.triple: element for element in elements}
+    return [triple for triple, element in last.items() if not element.deletes]
 
 
 def asks_time(asked: Rewritten) -> bool:
@@ -219,7 +228,7 @@ def solve(asked: Rewritten, contents: Contents, stored: list[ox.Quad], time_ms: 
     for name, elements in contents.items():
         graph = ox.DefaultGraph() if asked.merged else ox.NamedNode(name)
         store.add_graph(graph)
-        store.extend(ox.Quad(*element.triple, graph) for element in elements)
+        store.extend(ox.Quad(*triple, graph) for triple in standing(elements))
     solutions = store.query(sparql, base_iri=NO_BASE)
     if isinstance(solutions, ox.QueryBoolean):
         return [frozenset({("ask", ox.Literal(bool(solutions)))})]

@@ -17,6 +17,7 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # A line of a stream: (time, N-Triples or N-Quads statement); (time, None) sets the watermark to `time` or more.
+# A statement after a minus sign is deleted.
 StreamLine = tuple[int, "str | ox.Triple | None"]
 
 
@@ -26,6 +27,7 @@ class Element(NamedTuple):
     time_ms: int
     arrival: int
     triple: ox.Triple
+    deletes: bool = False
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,9 @@ def receive(lines: Iterable[StreamLine], lateness_ms: int, scope: int = 0) -> Re
         elif time_ms < watermark_ms:
             dropped += 1
         else:
-            elements.append(Element(time_ms, arrival, read_statement(statement, scope)))
+            deletes = isinstance(statement, str) and statement.startswith("- ")
+            text = statement.removeprefix("- ") if isinstance(statement, str) else statement
+            elements.append(Element(time_ms, arrival, read_statement(text, scope), deletes))
             watermark_ms = max(watermark_ms, time_ms - lateness_ms)
     return Received(in_order(elements), dropped, watermark_ms, lateness_ms)
 
@@ -69,7 +73,7 @@ def derive(base: Received, predicate: str) -> Received:
     """
     events: dict[tuple[int, Term], list[ox.Triple]] = defaultdict(list)
     for element in base.elements:
-        events[element.time_ms, element.triple.subject].append(element.triple)
+        events[element.time_ms, element.triple.subject] += [] if element.deletes else [element.triple]
     times_ms = {event: event_time_ms(triples, predicate) for event, triples in events.items()}
     elements: list[Element] = []
     dropped, untimed, watermark_ms, last_ms = 0, 0, -inf, -inf
@@ -80,7 +84,7 @@ def derive(base: Received, predicate: str) -> Received:
         elif time_ms < max(watermark_ms, last_ms):
             dropped += 1
         else:
-            elements.append(Element(time_ms, arrival, element.triple))
+            elements.append(Element(time_ms, arrival, element.triple, element.deletes))
             last_ms = max(last_ms, time_ms - base.lateness_ms)
             if element.time_ms < base.watermark_ms:
                 watermark_ms = last_ms

@@ -381,3 +381,15 @@ def test_remote_data(cli: CommandLine, folder: Path) -> None:
         assert "may not ask" in refused.error_line
     finally:
         endpoint.stop()
+
+
+def test_streams_that_retract(cli: CommandLine, folder: Path) -> None:
+    deletion = LINE.format(1500, "a", "p", "one").replace("\t", "\t- ")
+    (folder / "s.tnt").write_text(LINE.format(1000, "a", "p", "one") + deletion + LINE.format(7000, "b", "p", "two"))
+    asked = ["replay", "-s", f"{S}={folder / 's.tnt'}", "-q", str(folder / "first.rq"), "--format", "ndjson"]
+    found = objects(cli(*asked, "--retracts", S))
+    assert [each["time"] for each in found] == [10000]
+    refused = cli(*asked)
+    assert refused.status == 2
+    assert "s.tnt:2:6: a line that begins with - after its time deletes" in refused.err
+    assert "no recording is given" in cli(*asked, "--retracts", T).err

@@ -16,6 +16,7 @@ from freshet.kernels.records import (
     DEAD,
     DEAD_COUNT,
     DEAD_ROOM,
+    DELETED,
     DIED,
     END,
     EQUAL,
@@ -62,7 +63,7 @@ from freshet.kernels.records import (
     small_numbers_at,
     values_of,
 )
-from freshet.kernels.row_lifetimes import leaf_step, release_replaced
+from freshet.kernels.row_lifetimes import DELETES, POSITION_BITS, leaf_step, release_replaced
 
 
 @njit
@@ -104,6 +105,7 @@ def _rows_of(leaf):
         numbers_at(leaf[BORN], room),
         numbers_at(leaf[DIED], room),
         small_numbers_at(leaf[HEIRS], room),
+        numbers_at(leaf[DELETED], 2 * room if leaf[DELETED] != 0 else 0),
     )
 
 
@@ -163,7 +165,7 @@ def step_leaves(
     for at in range(first, leaves.shape[0]):
         leaf = numbers_at(leaves[at], LEAF_FIELDS)
         waiting, inside = _queue(leaf[WAITING]), _queue(leaf[INSIDE])
-        coming, leaving = _count_before(waiting, entered), _count_before(inside, left)
+        coming, leaving = _count_before(waiting, entered << POSITION_BITS), _count_before(inside, left)
         if coming == 0 and leaving == 0:
             continue
         leaf[COMING], leaf[LEAVING] = coming, leaving
@@ -175,7 +177,7 @@ def step_leaves(
         came = numbers_at(waiting[POSITIONS], waiting[END]), rows_at(waiting[QUEUED], waiting[END], leaf[COLUMNS])
         room = inside[QUEUE_ROOM]
         held = numbers_at(inside[POSITIONS], room), small_numbers_at(inside[QUEUED], room)
-        found, gone, replaced, gone_arrivals = leaf_step(
+        found, gone, replaced, gone_arrivals, added = leaf_step(
             _rows_of(leaf), came, waiting[FIRST], coming, births, entered_before, held, inside[FIRST], inside[END],
             left, deaths, left_before, first_moment, small_numbers_at(leaf[FRESH], leaf[FRESH_ROOM]),
             small_numbers_at(leaf[DEAD], leaf[DEAD_ROOM]), small_numbers_at(leaf[REPLACED], leaf[FRESH_ROOM]),
@@ -185,7 +187,8 @@ def step_leaves(
         leaf[LIVE] = sizes[USED] - sizes[IDLE] - sizes[FREE]
         waiting[FIRST] += coming
         inside[FIRST] += gone_arrivals
-        inside[END] += coming
+        inside[END] += added
+        leaf[COMING] = added
         if not leaf[EXPIRES]:  # nothing leaves, so times of arrival are not needed
             inside[FIRST] = inside[END] = 0
         if found > 0:
@@ -217,29 +220,33 @@ def _matches(leaf, subject, predicate, object):
 def receive(leaves, first, positions, subjects, predicates, objects, filled):
     """Let leaf buffers, from one on, queue those of some elements that match. Gives the one that has no room.
 
+    The predicate of a deletion is negative. Where LEAVING is set, it is for deletions that there is no room.
     Those that had nothing before, and have something now, are added to `filled`, behind how many they are.
     """
-    count = positions.shape[0]
+    count, deletes = positions.shape[0], False
+    for row in range(count):
+        deletes |= predicates[row] < 0
     for at in range(first, leaves.shape[0]):
         leaf = numbers_at(leaves[at], LEAF_FIELDS)
         waiting, inside = _queue(leaf[WAITING]), _queue(leaf[INSIDE])
-        if waiting[END] + count > waiting[QUEUE_ROOM]:
+        if waiting[END] + count > waiting[QUEUE_ROOM] or (deletes and leaf[DELETED] == 0):
             matching = 0
             for row in range(count):
-                matching += _matches(leaf, subjects[row], predicates[row], objects[row])
-            if waiting[END] + matching > waiting[QUEUE_ROOM]:
-                leaf[COMING] = matching
+                matching += _matches(leaf, subjects[row], abs(predicates[row]), objects[row])
+            if waiting[END] + matching > waiting[QUEUE_ROOM] or (deletes and leaf[DELETED] == 0 and matching > 0):
+                leaf[COMING], leaf[LEAVING] = matching, deletes
                 return at
         room = waiting[QUEUE_ROOM]
         places, columns = numbers_at(waiting[POSITIONS], room), leaf[COLUMNS]
         values, end = rows_at(waiting[QUEUED], room, columns), waiting[END]
         for row in range(count):
-            if _matches(leaf, subjects[row], predicates[row], objects[row]):
-                places[end] = positions[row]
+            predicate = abs(predicates[row])
+            if _matches(leaf, subjects[row], predicate, objects[row]):
+                places[end] = positions[row] << POSITION_BITS | (DELETES if predicates[row] < 0 else 0)
                 for column in range(columns):
                     place = leaf[PLACES + column]
                     term = subjects[row] if place == 0 else objects[row]
-                    values[end, column] = predicates[row] if place == 1 else term
+                    values[end, column] = predicate if place == 1 else term
                 end += 1
         if end > waiting[END]:
             if waiting[END] == waiting[FIRST] and inside[END] == inside[FIRST]:

@@ -29,7 +29,9 @@ REPLACED, REPLACED_COUNT, FRESH_ROOM, DEAD_ROOM, WAITING, INSIDE, EXPIRES = rang
 RINGS, RING_COUNT, ORDERED, COMING, LEAVING = range(24, 29)
 # The three terms, 0 for a variable; at which place each column stands; and whether places have to be equal, as bits.
 CONSTANTS, PLACES, EQUAL = 29, 32, 35
-LEAF_FIELDS = 36
+# Where it was ever told to delete: two numbers for each row (`freshet.kernels.row_lifetimes`). Else nothing.
+DELETED = 36
+LEAF_FIELDS = 37
 
 # A queue of rows with their positions, from FIRST up to END.
 POSITIONS, QUEUED, FIRST, END, QUEUE_ROOM = range(5)

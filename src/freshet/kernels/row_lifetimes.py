@@ -4,8 +4,12 @@ A row lives from the moment of its first arrival to the first moment at which no
 in between prolongs its life. A row that comes again after its death begins a new life under another number, since
 results of the old life may still have to be found in this batch.
 
+A deletion ends the life of its row, whatever arrivals are inside: these count no more, and nothing happens when they
+leave. One that comes before another arrival at the same moment leaves the life as it is.
+
 `leaf` is IndexArrays (the rows by their values, counted by arrivals), then the first and the last moment of each row's
-life and its heir: the row that has its values now, or -1.
+life and its heir: the row that has its values now, or -1. The last is empty where nothing was ever deleted, or has two
+numbers for each row: the position of its last deletion, and room for `_mark_repeated`.
 """
 
 import numpy as np
@@ -18,6 +22,10 @@ from freshet.kernels.prefetch import fetch
 OPEN = 2**63 - 1  # the end of a life that has not ended
 
 _AHEAD = 16  # how many departures ahead their rows are asked for
+
+# Bits of a waiting position: whether it deletes, and whether an arrival at the same moment follows that.
+DELETES, REPEATED = 1, 2
+POSITION_BITS = 2
 
 
 @no_arrays
@@ -43,6 +51,21 @@ def _successor(index, heirs, row):
     return heir
 
 
+@no_arrays
+def _mark_repeated(positions, first_waiting, coming, rows, births, entered_before, deleted):
+    """Mark the deletions after which their row arrives again at the same moment."""
+    for at in range(coming - 1, -1, -1):
+        position = positions[first_waiting + at]
+        moment = births[(position >> POSITION_BITS) - entered_before]
+        scratch = 2 * rows[at] + 1
+        if position & DELETES == 0:
+            deleted[scratch] = moment
+        elif deleted[scratch] == moment:
+            positions[first_waiting + at] = position | REPEATED
+    for at in range(coming):
+        deleted[2 * rows[at] + 1] = OPEN
+
+
 @njit
 def leaf_step(
     leaf, waiting, first_waiting, coming, births, entered_before, inside, first_inside, end_inside, left, deaths,
@@ -52,12 +75,13 @@ def leaf_step(
     before others go.
 
     Both queues are (positions, values) from a place on; `inside` has rows for values, and gets those that come at its
-    end. Position p enters at births[p - entered_before]; those before `left` leave, at deaths[p - left_before].
+    end, but for deletions. Position p enters at births[p - entered_before]; those before `left` leave, at
+    deaths[p - left_before]. Positions that wait have bits beside them.
     Fills in the rows whose lives begin and those whose lives end, in order, and the dead that have an heir. Gives how
-    many of each, and how many arrivals have left.
+    many of each, how many arrivals have left, and how many are added.
     """
     index = IndexArrays(leaf[0], leaf[1], leaf[2], leaf[3], leaf[4])
-    born, died, heirs = leaf[5], leaf[6], leaf[7]
+    born, died, heirs, deleted = leaf[5], leaf[6], leaf[7], leaf[8]
     positions, keys = waiting
     inside_positions, inside_rows = inside
     rows = inside_rows[end_inside : end_inside + coming]
@@ -65,8 +89,10 @@ def leaf_step(
     found = gone = inherited = 0
     at, head, end = 0, first_inside, end_inside
     counts, sizes = index.counts, index.sizes
+    if deleted.shape[0] > 0:
+        _mark_repeated(positions, first_waiting, coming, rows, births, entered_before, deleted)
     while True:
-        enters = births[positions[first_waiting + at] - entered_before] if at < coming else OPEN
+        enters = births[(positions[first_waiting + at] >> POSITION_BITS) - entered_before] if at < coming else OPEN
         leaves = OPEN
         if head < end and inside_positions[head] < left:
             leaves = deaths[inside_positions[head] - left_before]
@@ -76,7 +102,19 @@ def leaf_step(
             row = np.int64(rows[at])
             while inherited > 0 and heirs[row] >= 0:
                 row = np.int64(heirs[row])
-            if counts[row] == 0:
+            position = positions[first_waiting + at]
+            at += 1
+            if position & DELETES:
+                if counts[row] > 0:
+                    deleted[2 * row] = position >> POSITION_BITS
+                    counts[row] = 0
+                    if position & REPEATED == 0:
+                        sizes[IDLE] += 1
+                        died[row] = enters
+                        dead[gone] = row
+                        gone += born[row] < enters
+                continue
+            if counts[row] == 0 and died[row] != OPEN:
                 if first_moment <= died[row] < OPEN:
                     replaced[inherited] = row
                     inherited += 1
@@ -87,10 +125,9 @@ def leaf_step(
                 fresh[found] = row
                 found += 1
             counts[row] += 1
-            inside_positions[end] = positions[first_waiting + at]
+            inside_positions[end] = position >> POSITION_BITS
             inside_rows[end] = row
             end += 1
-            at += 1
         else:
             row = np.int64(inside_rows[head])
             if head + _AHEAD < end:
@@ -99,6 +136,8 @@ def leaf_step(
                 fetch(born, soon)
                 fetch(died, soon)
             head += 1
+            if deleted.shape[0] > 0 and inside_positions[head - 1] < deleted[2 * row]:
+                continue
             counts[row] -= 1
             if counts[row] == 0:
                 sizes[IDLE] += 1
@@ -110,7 +149,7 @@ def leaf_step(
         row = fresh[place]
         fresh[kept] = row
         kept += born[row] < died[row]
-    return kept, gone, inherited, head - first_inside
+    return kept, gone, inherited, head - first_inside, end - end_inside
 
 
 @no_arrays

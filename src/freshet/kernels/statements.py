@@ -49,7 +49,7 @@ from freshet.kernels.term_ranges import (
     quick_hash,
     range_statement,
 )
-from freshet.kernels.terms import QUOTE, inline_id
+from freshet.kernels.terms import MINUS, QUOTE, inline_id
 
 LINES = 64  # statements in a block
 _TERMS = LINES * (GRAPH + 1)
@@ -64,16 +64,22 @@ DONE = np.int64(-1)
 ROWS_FULL = np.int64(-2)
 UNSURE_FULL = np.int64(-3)
 
+# what stands before statements
+UNTIMED, TIMED, DELETING = 0, 1, 2
+
 # places in `progress`
 NEXT_BYTE, NEXT_LINE, ROW, UNSURE_LINES = 0, 1, 2, 3
 
 
 class Block(NamedTuple):
-    """The lines of a block: where each starts, its number, its time, and its first term; and the terms."""
+    """The lines of a block: where each starts, its number, its time, whether it deletes, and its first term; and the
+    terms.
+    """
 
     line_starts: np.ndarray
     line_numbers: np.ndarray
     line_times: np.ndarray
+    line_deletes: np.ndarray
     line_terms: np.ndarray
     terms: np.ndarray
 
@@ -288,7 +294,7 @@ def _range_block(data, at, number, timed, quads, block, guesses):
 
     It stops before a line of which it is not sure.
     """
-    line_starts, line_numbers, line_times, line_terms, terms = block
+    line_starts, line_numbers, line_times, line_deletes, line_terms, terms = block
     lines, term, before = 0, 0, -1
     line_terms[0] = 0
     while lines < LINES and at < data.size:
@@ -303,6 +309,10 @@ def _range_block(data, at, number, timed, quads, block, guesses):
             line_times[lines], start = read_time(data, at, data.size)
             if start < 0:
                 break
+            line_deletes[lines] = 0
+            if timed == DELETING and start + 1 < data.size and data[start] == MINUS and data[start + 1] in (SPACE, TAB):
+                line_deletes[lines] = 1
+                start += 2
         following = range_plain(data, start, before, terms, term, guesses) if start < data.size else UNSURE
         before = term
         if following >= 0:
@@ -326,6 +336,7 @@ def _new_block():
         np.empty(LINES, np.int64),
         np.empty(LINES, np.int64),
         np.zeros(LINES, np.int64),
+        np.zeros(LINES, np.int64),
         np.empty(LINES + 1, np.int64),
         np.empty(_TERMS * WORDS, np.int64),
     )
@@ -334,13 +345,15 @@ def _new_block():
 @leaf
 def _put(block, lines, row, timed, quads, times, ids):
     """Writes the statements of a block from a row on."""
-    _, _, line_times, line_terms, terms = block
+    _, _, line_times, line_deletes, line_terms, terms = block
     for line in range(lines):
         first = line_terms[line] + ID
         if timed:
             times[row + line] = line_times[line]
         for role in range(GRAPH):
             ids[role, row + line] = terms[first + role * WORDS]
+        if line_deletes[line]:
+            ids[PREDICATE, row + line] *= -1
         if quads:
             named = line_terms[line + 1] - line_terms[line] > GRAPH * WORDS
             ids[GRAPH, row + line] = terms[first + GRAPH * WORDS] if named else UNKNOWN
@@ -350,7 +363,8 @@ def _put(block, lines, row, timed, quads, times, ids):
 def scan(arrays, memo, data, scope, timed, quads, hash_mask, times, ids, unsure, progress):
     """Reads statements from data[progress[NEXT_BYTE]:] on into `times` and `ids` (a row of it a role).
 
-    `unsure` gets a column for each line that is left to a full parser: its number, where it starts and ends, and the
+    `timed` is UNTIMED, TIMED, or DELETING where a minus sign before a statement says that it is deleted: then the id of
+    its predicate is negative. `unsure` gets a column for each line that is left to a full parser: its number, where it starts and ends, and the
     row before which its statements belong. Returns why it stopped; `progress` says how far it came.
     """
     block, guesses = _new_block(), np.zeros(GUESSES, np.int64)

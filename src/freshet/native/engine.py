@@ -37,8 +37,8 @@ from freshet.native.service.service_thread import ServiceQueryThread
 from freshet.native.service.service_threads import ServiceQueryThreads
 from freshet.native.streams.constructed_stream import ConstructedStream
 from freshet.native.streams.element_log import ElementLog, HeldElements, Origin
+from freshet.native.streams.graph_changes import GraphChanges
 from freshet.native.streams.kept_windows import KeptWindows
-from freshet.native.streams.latest_values import LatestValues
 from freshet.native.streams.stream import StreamState, as_contiguous
 from freshet.native.streams.stream_router import AnyGroup, StreamRouter
 from freshet.native.timing import Counted, Timing, timing_of
@@ -104,9 +104,9 @@ class Engine:
         self.services: ServiceClient | None = None  # that are asked again for explanations
         self.log = ElementLog(why_elements)
         self._router = StreamRouter(dictionary, self.log)
-        self._latest = LatestValues(self._router, graphs)
+        self._changes = GraphChanges(self._router, graphs)
         graphs.history.now_ms = self._router.furthest_ms
-        self._router.on_ended = lambda: self._replace(ended=True)
+        self._router.on_ended = lambda: self._change_graph(ended=True)
         self.streams = self._router.streams
         self._graphs = graphs
         self._report_failure = on_failure or warn_failed
@@ -133,6 +133,7 @@ class Engine:
         )
         self._plans = self._placement.plans
         self.live = LiveQueries(dictionary, self.collector, self._factory, self._live_failed)
+        self._is_graph_changed = False  # by streams, so that what others leave there has to come in the order of time
         self._loads = 0  # that belong together and are not done yet
         self._is_loaded = False  # whether live queries are to look at the stored graphs after these
 
@@ -144,6 +145,7 @@ class Engine:
             if stream.iri in self._router.constructed:
                 raise InputError(f"the stream <{stream.iri}> has the answers of the query {stream.iri}")
             self.streams[stream.iri] = stream
+            self._is_graph_changed |= stream.changes_graph
             if stream.absorb is not None:
                 for name, group in self._queries.items():
                     if self._router.feeds_stored(stream, self._timings[name]):
@@ -383,8 +385,10 @@ class Engine:
         count = len(elements.times)
         if count > self._budget.room and not admitted:
             self._budget.check(state, count)
+        if state.retracts:
+            state.note_deletions(elements)
         if self.dictionary.is_sweeping:
-            self.dictionary.note(*elements[1:])
+            self.dictionary.note(elements.subjects, np.abs(elements.predicates), elements.objects)
         elements = self._kept.accept(state, elements) if state.keep_ms else state.accept(elements)
         rows = None
         if len(elements.times) not in (count, 0) and state.on_time is not None:
@@ -442,7 +446,7 @@ class Engine:
                 if not self.collector.is_due():  # another thread has just done it
                     return
                 derived = (self._router.derived, self._router.constructed, self.log)
-                held = (self.streams, self._graphs, self._latest, self._groups(), derived, self._plans, self.live)
+                held = (self.streams, self._graphs, self._changes, self._groups(), derived, self._plans, self.live)
                 with ExitStack() as paused:
                     if all(paused.enter_context(thread.pause()) for thread in self.service_threads.all()):
                         self.collector.sweep(*held)
@@ -491,7 +495,7 @@ class Engine:
         """The earliest time an element may have that matters to what is yet to be reported."""
         with self._lock:
             needed = (group.needed_from(self._plans.group_name(name)) for name, group in self._queries.items())
-            return min(self._latest.first_ms, *needed, AFTER_ALL_TIME)
+            return min(self._changes.first_ms, *needed, AFTER_ALL_TIME)
 
     def needed_by(self, names: Iterable[str]) -> dict[str, int]:
         """The same for each of some queries, in the times of the streams that it reads."""
@@ -644,8 +648,8 @@ class Engine:
         absorbed = state.absorbed(elements)
         if absorbed is None or not len(absorbed.times):
             return None
-        if state.latest:
-            self._latest.add(state.iri, absorbed)
+        if state.changes_graph or (self._is_graph_changed and not state.keep_ms):
+            self._changes.add(state.iri, absorbed)
             return None
         self._graphs.absorb(absorbed, state.iri)
         self.live.time_ms = max(self.live.time_ms, int(absorbed.times.max()))
@@ -661,14 +665,14 @@ class Engine:
         if state.keep_ms:
             self._kept.advance(state)
         self._router.advance(state.iri)
-        self._replace()
+        self._change_graph()
 
-    def _replace(self, *, ended: bool = False) -> None:
-        """Let what waited replace values in the stored graph, as far as streams have come."""
-        entered = self._latest.go_on(ended=ended)
+    def _change_graph(self, *, ended: bool = False) -> None:
+        """Let what waited change the stored graph, as far as streams have come."""
+        entered = self._changes.go_on(ended=ended)
         if entered:
             self.live.time_ms = max(self.live.time_ms, *(int(each.times[-1]) for each in entered))
-            self.live.follow(np.concatenate([each.predicates for each in entered]))
+            self.live.follow(np.abs(np.concatenate([each.predicates for each in entered])))
 
     def _connect(self) -> None:
         self._router.connect(self._groups())

@@ -11,7 +11,11 @@ FURTHEST_MS = 2**61  # from 1970, of a time that an element may have: with the w
 
 
 class Elements(NamedTuple):
-    """A batch of stream elements, one row each: the time in milliseconds, and the ids of the triple's terms."""
+    """A batch of stream elements, one row each: the time in milliseconds, and the ids of the triple's terms.
+
+    An element that deletes its triple has the id of its predicate with a minus sign. Only streams that retract have
+    such elements. Predicates are IRIs, so their ids are positive (`freshet.rdf.ids`).
+    """
 
     times: NDArray[np.int64]
     subjects: NDArray[np.int64]

@@ -41,7 +41,10 @@ _DELIMITER = re.compile(
 
 
 class Messages(NamedTuple):
-    """Statements, and of which message each is, counted from 0. `ordered`: whether messages are in order of arrival."""
+    """Statements, and of which message each is, counted from 0. `ordered`: whether messages are in order of arrival.
+
+    The predicates of statements that are deleted are negative.
+    """
 
     quads: Quads
     numbers: NDArray[np.int64]
@@ -62,6 +65,7 @@ class MessageReader:
     dictionary: Dictionary
     blank_scope: str
     file: str
+    deletions: bool = False  # whether a patch may delete
 
     def read(self, text: bytes, form: str | None) -> Messages:
         """The messages of a text in one of `MESSAGE_FORMATS`; without one in N-Triples, N-Quads or Turtle."""
@@ -74,8 +78,10 @@ class MessageReader:
 
     def _read(self, text: bytes, form: str | None) -> Messages:
         if form == PATCH:
-            statements, numbers = patch_statements(text, self.file)
-            return Messages(self._lines(statements), numbers, ordered=True)
+            patch = patch_statements(text, self.file, deletions=self.deletions)
+            quads = self._lines(patch.text)
+            signed = np.where(patch.deletes, -quads.predicates, quads.predicates)
+            return Messages(quads._replace(predicates=signed), patch.transactions, ordered=True)
         if form == JSON_LINES:
             return self._parse(_json_lines(text), pyoxigraph.RdfFormat.JSON_LD, renaming=False)
         if form is None:  # of two readings the one that comes further is what was meant

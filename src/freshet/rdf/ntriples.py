@@ -50,15 +50,23 @@ class SplitLines(NamedTuple):
 
 
 def scan_timed(
-    data: bytes, dictionary: Dictionary, file: str, *, blank_scope: str = "", first_line: int = 1
+    data: bytes,
+    dictionary: Dictionary,
+    file: str,
+    *,
+    blank_scope: str = "",
+    first_line: int = 1,
+    deletions: bool = False,
 ) -> tuple[Elements, list[InputError]]:
     """The elements of timed N-Triples, and an error for each bad line. Graph names are set aside.
 
+    With `deletions`, a line may be `milliseconds TAB - statement`.
     A byte-order mark may stand before the first line of a file.
     """
     if first_line == 1:
         data = data.removeprefix(BOM_UTF8)
-    scan = StatementScan(dictionary, LineParser(file, first_line, blank_scope, timed=True, quads=True))
+    parser = LineParser(file, first_line, blank_scope, timed=True, quads=True, deletions=deletions)
+    scan = StatementScan(dictionary, parser)
     scan.feed(data)
     times, subjects, predicates, objects, _ = scan.columns()
     return Elements(times, subjects, predicates, objects), scan.errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,28 +20,35 @@ _NAME = re.compile(
 )
 
 
-def patch_statements(text: bytes, file: str) -> tuple[bytes, NDArray[np.int64]]:
-    """The statements that a patch adds, as N-Quads with each on its own line, and the transaction that each is of.
+class Patched(NamedTuple):
+    """Statements of a patch as N-Quads, each on its own line; of each the transaction, and whether it is deleted."""
 
-    What an aborted transaction adds is left out. Deletions are refused.
+    text: bytes
+    transactions: NDArray[np.int64]
+    deletes: NDArray[np.bool_]
+
+
+def patch_statements(text: bytes, file: str, *, deletions: bool) -> Patched:
+    """The statements that a patch adds and, where there may be `deletions`, deletes, in their order.
+
+    What belongs to an aborted transaction is left out.
     """
     lines = text.split(b"\n")
     prefixes: dict[bytes, bytes] = {}
-    added: list[tuple[int, int]] = []  # the line, and the transaction
+    changed: list[tuple[int, int, bool]] = []  # the line, the transaction, and whether it deletes
     begun, number = 0, 0
     for at, line in enumerate(lines):
         found = _LINE.match(line)
         if found is None:
             raise InputError("this is no line of an RDF Patch", file=file, line=at + 1, column=1)
         match found[1]:
-            case b"A":
-                lines[at] = _expand(line.replace(b"A", b" ", 1), prefixes, file, at)
-                added.append((at, number))
+            case b"D" if not deletions:
+                message = "the patch deletes a statement, and the stream was not declared to retract"
+                raise InputError(message, file=file, line=at + 1, column=1)
+            case b"A" | b"D":
+                lines[at] = _expand(line.replace(found[1], b" ", 1), prefixes, file, at)
+                changed.append((at, number, found[1] == b"D"))
                 continue
-            case b"D":
-                raise InputError(
-                    "the patch deletes a statement, and streams cannot retract yet", file=file, line=at + 1, column=1
-                )
             case b"PA":
                 given = _PREFIX.fullmatch(found[2])
                 if given is None:
@@ -49,13 +57,14 @@ def patch_statements(text: bytes, file: str) -> tuple[bytes, NDArray[np.int64]]:
             case b"PD":
                 prefixes.pop(found[2].strip(b" \t\r.\"':"), None)
             case b"TX" | b"TC":
-                begun, number = len(added), number + bool(added)
+                begun, number = len(changed), number + bool(changed)
             case b"TA":
-                for dropped, _ in added[begun:]:
+                for dropped, _, _ in changed[begun:]:
                     lines[dropped] = b""
-                del added[begun:]
+                del changed[begun:]
         lines[at] = b""
-    return b"\n".join(lines), np.array([transaction for _, transaction in added], np.int64)
+    transactions = np.array([transaction for _, transaction, _ in changed], np.int64)
+    return Patched(b"\n".join(lines), transactions, np.array([deletes for _, _, deletes in changed], np.bool_))
 
 
 def _expand(line: bytes, prefixes: dict[bytes, bytes], file: str, at: int) -> bytes:

@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 Columns = tuple[Ints, Ints, Ints, Ints, Ints]
 
 _ROLES = range(4)
+_PREDICATE = 1
 _UNSURE_ROOM = 4096  # lines that wait for pyoxigraph
 _SAMPLE_BYTES = 1 << 16
 _BYTES_A_PLACE = 128
@@ -65,7 +66,9 @@ class StatementScan:
         return int(self._progress[kernels.NEXT_LINE])
 
     def columns(self) -> Columns:
-        """The times, and the ids of subjects, predicates, objects and graphs (0 for none), in the order of lines."""
+        """The times, and the ids of subjects, predicates, objects and graphs (0 for none), in the order of lines. The
+        predicates of deletions are negative.
+        """
         rows = int(self._progress[kernels.ROW])
         timed = self._parser.timed
         found = [self._times[:rows] if timed else np.zeros(rows, np.int64), *self._ids[:, :rows]]
@@ -79,7 +82,8 @@ class StatementScan:
         self, memo: Ints, data: NDArray[np.uint8], unsure: Ints, arrays: DictionaryArrays, hash_mask: np.int64
     ) -> int:
         parser, state = self._parser, (self._times, self._ids, unsure, self._progress)
-        return int(kernels.scan(arrays, memo, data, self._scope, parser.timed, parser.quads, hash_mask, *state))
+        timed = kernels.DELETING if parser.deletions else kernels.TIMED if parser.timed else kernels.UNTIMED
+        return int(kernels.scan(arrays, memo, data, self._scope, timed, parser.quads, hash_mask, *state))
 
     def _parse(self, data: NDArray[np.uint8], unsure: Ints) -> None:
         """Leaves lines to pyoxigraph."""
@@ -91,7 +95,9 @@ class StatementScan:
         row_of = dict(zip(lines, rows, strict=True))
         places = np.array([row_of[statement.line] for statement in parsed], np.int64)
         times = np.array([statement.time_ms for statement in parsed], np.int64)
-        self._parsed.append((places, times, *(self._intern(parsed, role) for role in _ROLES)))
+        ids = [self._intern(parsed, role) for role in _ROLES]
+        ids[_PREDICATE] *= np.array([-1 if statement.deletes else 1 for statement in parsed], np.int64)
+        self._parsed.append((places, times, *ids))
         self.errors += errors
 
     def _intern(self, parsed: list[ParsedStatement], role: int) -> Ints:

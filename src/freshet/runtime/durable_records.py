@@ -47,6 +47,7 @@ class StreamOptions:
     idle_ms: int = 0
     carries: tuple[str, ...] | None = None
     latest: bool = False  # whether what enters the graph replaces the values that are there
+    retracts: bool = False  # whether elements can delete
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,7 @@ def options_of(state: StreamState, dictionary: Dictionary) -> StreamOptions:
         state.idle_ms,
         carries,
         state.latest,
+        state.retracts,
     )
 
 
@@ -168,10 +170,8 @@ def stream_options_of(fields: Header) -> StreamOptions:
     later = {name: fields.get(name, 0) for name in ("keep_ms", "keep_bytes", "idle_ms")}  # earlier ones had none
     carries = fields.get("carries")
     known = None if carries is None else tuple(carries)
-    latest = fields.get("latest", False)
-    return StreamOptions(
-        fields["iri"], fields["lateness_ms"], kept, fields["held"], **later, carries=known, latest=latest
-    )
+    changing = {name: fields.get(name, False) for name in ("latest", "retracts")}
+    return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"], **later, carries=known, **changing)
 
 
 def registration_of(fields: Header) -> DurableRegistration:
@@ -185,7 +185,7 @@ def declare_stream(engine: Engine, options: StreamOptions) -> None:
     absorb = None
     if options.absorb is not None:
         absorb = frozenset(engine.dictionary.encode(Iri(predicate)) for predicate in options.absorb)
-    state = StreamState(options.iri, options.lateness_ms, absorb, options.latest, held=options.held)
+    state = StreamState(options.iri, options.lateness_ms, absorb, options.latest, options.retracts, held=options.held)
     state.keep_bytes, state.idle_ms = options.keep_bytes, options.idle_ms
     state.carries = None if options.carries is None else frozenset(map(Iri, options.carries))
     engine.declare(state)

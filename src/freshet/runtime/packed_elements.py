@@ -16,8 +16,16 @@ from freshet.runtime.journal import Header, Piece
 
 
 def pack_elements(elements: Elements, dictionary: Dictionary) -> tuple[Header, list[Piece]]:
-    """The elements' columns, then the ids of their terms, where each key ends, and the keys."""
-    return pack_columns(elements[:1], elements[1:], dictionary)
+    """The elements' columns, then the ids of their terms, where each key ends, and the keys.
+
+    Where some delete, a column says of each whether it does.
+    """
+    deletes = elements.predicates < 0
+    if not deletes.any():
+        return pack_columns(elements[:1], elements[1:], dictionary)
+    triples = elements.subjects, np.abs(elements.predicates), elements.objects
+    header, pieces = pack_columns((elements.times, deletes.astype(np.int64)), triples, dictionary)
+    return header | {"deletes": True}, pieces
 
 
 def pack_columns(plain: Sequence[Ids], columns: Sequence[Ids], dictionary: Dictionary) -> tuple[Header, list[Piece]]:
@@ -34,8 +42,11 @@ def pack_columns(plain: Sequence[Ids], columns: Sequence[Ids], dictionary: Dicti
 
 def unpack_elements(header: Header, body: bytes, dictionary: Dictionary) -> Elements:
     """The elements again, in ids of the dictionary. The caller holds a pin on it."""
-    (times,), columns = unpack_columns(header, body, 1, 3, dictionary)
-    return Elements(times, *columns)
+    plain, columns = unpack_columns(header, body, 1 + header.get("deletes", False), 3, dictionary)
+    elements = Elements(plain[0], *columns)
+    if len(plain) > 1:
+        np.negative(elements.predicates, out=elements.predicates, where=plain[1].astype(np.bool_))
+    return elements
 
 
 def unpack_columns(

@@ -53,6 +53,7 @@ class Pushing(NamedTuple):
     dictionary: Dictionary
     blank_scope: str
     file: str
+    deletions: bool = False  # whether statements of text may say that they are deleted
 
     def elements(
         self, pushed: Pushed, time_ms: int | None, form: str | None = None, time_predicate: str | None = None
@@ -88,6 +89,12 @@ class Pushing(NamedTuple):
             return self._several(list(cast("Iterable[Element]", pushed)))
         raise InputError(f"a {type(pushed).__name__} cannot be pushed; push takes {_TAKES}")
 
+    def deleted(self, elements: Elements) -> Elements:
+        """Elements that delete their triples."""
+        if not self.deletions:
+            raise InputError("only a stream that was declared with retracts=True takes deletions", file=self.file)
+        return elements._replace(predicates=-np.abs(elements.predicates))
+
     def _bytes(self, text: str) -> bytes:
         try:
             return text.encode()
@@ -95,7 +102,9 @@ class Pushing(NamedTuple):
             raise InputError(f"{self.file}: character {error.start + 1} is half of one") from None
 
     def _timed(self, text: bytes) -> Elements:
-        elements, errors = scan_timed(text, self.dictionary, self.file, blank_scope=self.blank_scope)
+        elements, errors = scan_timed(
+            text, self.dictionary, self.file, blank_scope=self.blank_scope, deletions=self.deletions
+        )
         if errors:
             raise errors[0]
         return elements
@@ -110,7 +119,7 @@ class Pushing(NamedTuple):
 
     def _messages(self, text: bytes, form: str | None) -> Messages:
         """Graph names are set aside."""
-        return MessageReader(self.dictionary, self.blank_scope, self.file).read(text, form)
+        return MessageReader(self.dictionary, self.blank_scope, self.file, self.deletions).read(text, form)
 
     def _single(self, element: Element) -> Elements:
         time_ms, subject, predicate, object_ = self._check_element(element)

@@ -14,6 +14,7 @@ from freshet.runtime.checkpoint_segments import GraphRows, NetRows
 from freshet.store.changes import StoreChanges
 from freshet.store.dataset import StoredDataset, rows_by_graph
 from freshet.store.graph import BEFORE_ALL_TIME
+from freshet.store.timed_change import TimedChange
 
 
 class RecordedDataset(StoredDataset):
@@ -45,12 +46,12 @@ class RecordedDataset(StoredDataset):
     def entry(self) -> int:
         return self.sequence
 
-    def replace(self, elements: Elements, entry: int = -1) -> None:
+    def change(self, change: TimedChange, entry: int = -1) -> None:
         """It is remembered with the entry that the elements came with, from which on they would come again."""
         with self.changing:
             now, self.sequence = self.sequence, entry
             try:
-                super().replace(elements, entry)
+                super().change(change, entry)
             finally:
                 self.sequence = now
 

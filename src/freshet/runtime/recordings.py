@@ -118,7 +118,8 @@ class Recordings:
     def _read(self, session: Session, stream: str, file: Path) -> Iterator[RecordedBatch]:
         suffix = plain_suffix(file)
         form = _MESSAGES.get(suffix) or format_name(file)
-        pushing = Pushing(session.dictionary, session.blank_scope(stream), str(file))
+        deletions = session.engine.streams[stream].retracts
+        pushing = Pushing(session.dictionary, session.blank_scope(stream), str(file), deletions)
         with open_input(file) as source:
             if form is None and suffix in _RECORDS:
                 raise InputError("records become RDF by a mapping: add -m MAPPING.ttl", file=str(file))
@@ -139,7 +140,12 @@ class Recordings:
         while first:
             chunk = first if first.endswith(b"\n") else first + source.readline()
             elements, errors = scan_timed(
-                chunk, pushing.dictionary, pushing.file, blank_scope=pushing.blank_scope, first_line=line
+                chunk,
+                pushing.dictionary,
+                pushing.file,
+                blank_scope=pushing.blank_scope,
+                first_line=line,
+                deletions=pushing.deletions,
             )
             if errors:
                 raise errors[0]

@@ -461,6 +461,7 @@ class Session:
         keep_ms: int = 0,
         keep_bytes: int = DEFAULT_BUDGET_BYTES,
         idle: str | int | timedelta | None = None,
+        retracts: bool = False,
     ) -> None:
         """Declare a stream. Queries can read it from then on.
 
@@ -476,6 +477,9 @@ class Session:
             idle: After how long a silence the stream goes on with the wall clock, so that its last window closes and
                 it does not hold back others: a duration (`"5s"`), or milliseconds. Elements that come after that may be
                 late. Reports then come from a thread of the session. Never, if not given.
+            retracts: Whether elements can delete: a triple that is deleted is in no window from that time on, until it
+                comes again, nor in the stored graph, where the stream is absorbed
+                (docs/explanation/time-and-windows.md).
 
         Raises:
             InputError: A setting is wrong, or the stream has been declared before.
@@ -491,7 +495,17 @@ class Session:
         kept_bytes = keep_bytes if keep_ms else 0
         absorbed, latest = parse_absorb(absorb)
         options = check_options(
-            StreamOptions(iri, lateness_ms, absorbed, held, keep_ms, kept_bytes, parse_idle(idle), latest=latest)
+            StreamOptions(
+                iri,
+                lateness_ms,
+                absorbed,
+                held,
+                keep_ms,
+                kept_bytes,
+                parse_idle(idle),
+                latest=latest,
+                retracts=bool(retracts),
+            )
         )
         with self.dictionary.pins:
             if self._durable is None:
@@ -1029,6 +1043,7 @@ class Session:
         time_predicate: str | None = None,
         format: str | None = None,
         file: str = _NO_FILE,
+        retract: bool = False,
     ) -> None:
         """Push elements of a stream, in the order in which they came.
 
@@ -1045,6 +1060,8 @@ class Session:
             time_predicate: The predicate that has the times of a text, as `push_text` describes it.
             format: The format of a text without times, as `push_text` describes it.
             file: The name of the data in error messages, and in the records of `RegisteredQuery.why`.
+            retract: Whether all of these elements delete their triples, where the stream `retracts`. In timed N-Triples
+                and RDF Patch single statements can do so.
 
         Raises:
             InputError: The stream is not known, or the elements cannot be read. Nothing is pushed then.
@@ -1063,7 +1080,7 @@ class Session:
             >>> session.query("SELECT ?o { ?s ?p ?o } ORDER BY ?o").to_arrow().to_pydict()
             {'o': ['x', 'y']}
         """
-        if type(elements) is tuple and time_ms is None and format is None:  # one by one, what each costs counts
+        if type(elements) is tuple and time_ms is None and format is None and not retract:  # one by one: costs count
             pinned = self.dictionary.pinned
             pin = pinned.add()
             try:
@@ -1076,8 +1093,10 @@ class Session:
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
                 origin = PUSHED
-                pushing = Pushing(self.dictionary, self.blank_scope(stream), file)
+                pushing = self._pushing(stream, file)
                 read = pushing.elements(elements, time_ms, format, time_predicate)
+                if retract:
+                    read = pushing.deleted(read)
                 if isinstance(elements, str | bytes) and time_predicate is None:
                     text = elements.encode() if isinstance(elements, str) else elements
                     origin = _text_origin(file, line_shifts(text, len(read.times)))
@@ -1086,7 +1105,12 @@ class Session:
                 check_columns(elements)
                 check_ids(elements, self.dictionary)
                 # The engine keeps what it is given, and the caller may write into it.
-                self._push(stream, Elements(*(column.copy() for column in elements)), None)
+                copied = Elements(*(column.copy() for column in elements))
+                self._push(stream, self._pushing(stream, file).deleted(copied) if retract else copied, None)
+
+    def _pushing(self, stream: str, file: str) -> Pushing:
+        scope = self.blank_scope(stream)  # which says whether there is such a stream
+        return Pushing(self.dictionary, scope, file, self.engine.streams[stream].retracts)
 
     def push_text(
         self,
@@ -1137,7 +1161,7 @@ class Session:
         """
         body = text.encode() if isinstance(text, str) else text
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
-            pushing = Pushing(self.dictionary, self.blank_scope(stream), file)
+            pushing = self._pushing(stream, file)
             with (deadline or current()).running():
                 elements = pushing.elements(body, time_ms, format, time_predicate)
             shifts = None if time_predicate else line_shifts(body, len(elements.times))

@@ -32,6 +32,7 @@ from freshet.oneshot.scope import NO_SERVICES, Scope
 from freshet.oneshot.table import Rows, Table
 from freshet.oneshot.tracing import Trace, trace_pattern
 from freshet.rdf.deadline import Deadline
+from freshet.rdf.deletions import standing
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import BlankNode, Iri, Term
 from freshet.results.report import Report
@@ -155,7 +156,11 @@ class _Evaluation:
         self._services = engine.services or NO_SERVICES
         self._held = held
         self._query = held.query
-        self._contents = {each.name: windows.content(each.window, moment) for each in held.query.windows}
+        contents = {each.name: windows.content(each.window, moment) for each in held.query.windows}
+        self._contents = {
+            name: each.where(np.flatnonzero(standing(each.subjects, each.predicates, each.objects).additions))
+            for name, each in contents.items()
+        }
         self._readers: dict[Iri, GraphReader] = {
             name: TripleIndex(Triples(content.subjects, content.predicates, content.objects))
             for name, content in self._contents.items()

@@ -94,7 +94,10 @@ def _options(given: Any) -> dict[str, Any]:
                 found[option] = setting_ms(given[name])
             except ValueError as error:
                 raise Problem(400, f"{name}: {error}") from None
-    return found
+    retracts = given.get("retracts", "false")
+    if retracts not in ("true", "false"):
+        raise Problem(400, f"retracts is true or false, not '{retracts}'")
+    return {**found, "retracts": retracts == "true"}
 
 
 async def _mapping(request: Request) -> StreamMapping | None:
@@ -298,6 +301,7 @@ def describe_stream(shared: Served, state: StreamState) -> dict[str, Any]:
         "idle": options.idle_ms,
         "absorb": _describe_absorb(options),
         "keep": options.keep_ms,
+        "retracts": options.retracts,
         "mapping": _describe_mapping(shared, state.iri),
     }
 

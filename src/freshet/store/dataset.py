@@ -25,6 +25,7 @@ from freshet.store.snapshots import PLANNED, SnapshotPlan, VectorTimestamp
 from freshet.store.store_bytes import StoreBytes, bytes_of
 from freshet.store.stream_index import NO_ROW
 from freshet.store.stream_windows import DEFAULT_BUDGET_BYTES, KeptElements, StreamWindows
+from freshet.store.timed_change import TimedChange
 from freshet.store.triple_index import TripleIndex
 from freshet.store.window_reader import WindowReader
 
@@ -273,18 +274,23 @@ class StoredDataset:
         """Whether the past can be asked for, also where something was lost."""
         return self.history.keep_ms > 0
 
-    def replace(self, elements: Elements, entry: int = -1) -> None:
-        """Have the values of elements, each the only one of its subject and predicate, in place of all others of these.
-
-        They came with an entry of a journal.
-        """
+    def change(self, change: TimedChange, entry: int = -1) -> None:
+        """Change the default graph as elements of a stream do, which came with an entry of a journal."""
+        reader, taken = self.default.reader, []
         with self.changing:
-            numbers, found = self.default.reader.probe(elements.subjects, elements.predicates, ANY)
-            others = found.objects != elements.objects[numbers]
-            if others.any():
-                self._note_loss(int(elements.times.max()))
-                self.take_out(Triples(*(column[others] for column in found)))
-            self.absorb(elements)
+            if change.replaces:
+                numbers, found = reader.probe(change.keys.subjects, change.keys.predicates, ANY)
+                others = found.objects != change.keys.objects[numbers]
+                taken.append(Triples(*(column[others] for column in found)))
+            if len(change.deleted.subjects):
+                there = np.unique(reader.probe(*change.deleted)[0])
+                taken.append(Triples(*(column[there] for column in change.deleted)))
+            gone = [each for each in taken if len(each.subjects)]
+            if gone:
+                self._note_loss(change.time_ms)
+                rows = np.unique(np.concatenate([np.stack(each) for each in gone], axis=1), axis=1)
+                self.take_out(gone[0] if len(gone) == 1 else Triples(*np.ascontiguousarray(rows)))
+            self.absorb(change.values)
 
     def take_out(self, triples: Triples) -> None:
         """Take triples that are there out of the default graph."""

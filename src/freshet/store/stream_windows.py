@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from freshet.rdf.deletions import standing
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import Ids, Triples
 from freshet.store.appended_view import AppendedView
@@ -33,9 +34,19 @@ class KeptElements(NamedTuple):
         """The window from_ms <= time < to_ms, of what is in a view."""
         indexed = batches_within(self.indexed, from_ms, to_ms, appended.rows)
         again = triples_within(indexed.repeated, appended, from_ms, to_ms)
-        timing = Triples(*elements_within(self.slices, from_ms, to_ms)[1:])
+        timing = _standing(elements_within(self.slices, from_ms, to_ms))
         others = Triples(*(np.concatenate(columns) for columns in zip(timing, *again, strict=True)))
         return WindowReader(appended, indexed, from_ms, to_ms, others)
+
+
+def _standing(elements: Elements) -> Triples:
+    """The triples that elements leave in a window."""
+    if not (elements.predicates < 0).any():
+        return Triples(*elements[1:])
+    order = np.argsort(elements.times, kind="stable")
+    ordered = Triples(*(column[order] for column in elements[1:]))
+    stands = standing(*ordered).additions
+    return Triples(*(column[stands] for column in ordered))
 
 
 class StreamWindows:

@@ -85,7 +85,12 @@ def test_labels_of_blank_nodes_belong_to_their_message_in_a_log_only() -> None:
         ("jsonld-lines", '{"@id": "http://example.org/a"}\n{"@id": \n', "", 2),
         ("jsonld", '{"@context": "http://example.org/c"}', "contexts are not fetched", None),
         ("n3", f"@prefix : <{E}> . {{ :a :b ?c }} => {{ ?c :d :e }} .", "N3 is read as Turtle", 1),
-        ("patch", f"TX .\nA <{E}s> <{E}p> <{E}o> .\nD <{E}s> <{E}p> <{E}x> .\nTC .\n", "cannot retract", 3),
+        (
+            "patch",
+            f"TX .\nA <{E}s> <{E}p> <{E}o> .\nD <{E}s> <{E}p> <{E}x> .\nTC .\n",
+            "was not declared to retract",
+            3,
+        ),
         ("patch", f"A <{E}s> <{E}p> .\n", "", 1),
         ("patch", "X <s> .\n", "no line of an RDF Patch", 1),
         ("patch", f'PA "e" <{E}> .\nA e:s e:p other:o .\n', "the prefix other: is not declared", 2),

@@ -192,3 +192,23 @@ def test_split_keeps_a_row_for_every_line() -> None:
 def test_split_reads_slices_of_arrays() -> None:
     whole = pa.array([f"{number}\t<http://s> <http://p> <http://o/{number}> ." for number in range(10)])
     assert split_timed(whole.slice(4, 3)).objects.to_pylist() == [f"<http://o/{number}>" for number in (4, 5, 6)]
+
+
+def test_deletions_have_negative_predicates() -> None:
+    """Those that the scanner reads, and those that it leaves to the parser, in runs and between others."""
+    dictionary = Dictionary()
+    statements = ["<http://e/a> <http://e/p> <http://e/b> .", '<http://e/\\u0061> <http://e/p> "\\u0041"@en .']
+    signs = ["-\t" if at % 3 == 0 else "" for at in range(300)]
+    lines = [f"{at}\t{signs[at]}{statements[at % 5 == 0]}" for at in range(300)]
+    elements, errors = scan_timed("\n".join(lines).encode(), dictionary, "x", deletions=True)
+    assert not errors
+    assert elements.times.tolist() == list(range(300))
+    assert (elements.predicates < 0).tolist() == [at % 3 == 0 for at in range(300)]
+    without, _ = scan_timed("\n".join(lines).replace("-\t", "").encode(), dictionary, "x", deletions=True)
+    assert without.predicates.tolist() == abs(elements.predicates).tolist()
+    assert [without.subjects.tolist(), without.objects.tolist()] == [
+        elements.subjects.tolist(),
+        elements.objects.tolist(),
+    ]
+    _, errors = scan_timed("\n".join(lines[:4]).encode(), Dictionary(), "x")
+    assert [(error.line, error.column) for error in errors] == [(1, 3), (4, 3)]

@@ -45,6 +45,12 @@ def test_streams_are_declared_and_listed():
         assert json.loads(http.get(f"{_S}2").data)["absorb"] == ["http://e/p"]
         assert http.send("PUT", f"/streams/{_IRI}9?absorb=latest").status == 201
         assert json.loads(http.get(f"{_S}9").data)["absorb"] == "latest"
+        assert http.send("PUT", f"/streams/{_IRI}8?retracts=true").status == 201
+        assert json.loads(http.get(f"{_S}8").data)["retracts"] is True
+        deletion = b"1500\t- <http://e/a> <http://e/p> <http://e/b> .\n"
+        statuses = [http.send("POST", each, deletion, content_type=_TIMED).status for each in (f"{_S}8", f"{_S}2")]
+        assert statuses == [200, 400]
+        assert http.send("PUT", f"{_S}7?retracts=maybe").status == 400
         for wrong in ("/streams/short", f"{_S}3?lateness=late", f"/streams/other?iri={_IRI}", f"{_S}4?idle=0s"):
             assert http.send("PUT", wrong).status == 400
         assert http.send("DELETE", _S).status == 405

@@ -12,6 +12,7 @@ import numpy as np
 from freshet.kernels import records
 from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.leaf_steps import receive, step_leaves
+from freshet.kernels.row_lifetimes import DELETES, OPEN, POSITION_BITS
 from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.arrivals import Arrivals
 from freshet.native.buffers.begins import RowBegins
@@ -26,6 +27,7 @@ from freshet.rdf.elements import Elements
 
 _SPARE_ROWS, _MOST_SPARE_ROWS = 32, 1 << 12
 _LIFE_BYTES = 20  # a birth, a death and an heir
+_DELETION_BYTES = 16  # what is kept beside a row where rows can be deleted
 _BEFORE_ALL_MOMENTS = 2 * BEFORE_ALL_TIME
 
 _NO_ROWS = np.empty(0, np.int32)
@@ -47,7 +49,7 @@ class LeafPattern:
     def among_chosen(self, elements: Elements) -> Elements:
         """The elements that have chosen terms where only these match."""
         for place, constant_filter in self.filters:
-            chosen = constant_filter.among(elements[1 + place])
+            chosen = constant_filter.among(np.abs(elements.predicates) if place == 1 else elements[1 + place])
             elements = Elements(*(column[chosen] for column in elements))
         return elements
 
@@ -69,7 +71,7 @@ class Moves(NamedTuple):
 class LeafBuffer:
     """Distinct rows of a pattern in a window (a set: a row that comes again stays until its last arrival leaves).
 
-    `step_all` takes a batch in. `fresh` and `dead` then give the rows whose lives began and ended in it, in order;
+    An element that deletes its triple ends the life of its row. `step_all` takes a batch in. `fresh` and `dead` then give the rows whose lives began and ended in it, in order;
     `born` and `died` have the moments. Rows that died can be read, and found by indexes, until the next step.
     """
 
@@ -79,6 +81,7 @@ class LeafBuffer:
         self.born = np.zeros(self.row_capacity, np.int64)
         self.died = np.full(self.row_capacity, _BEFORE_ALL_MOMENTS, np.int64)
         self._heirs = np.full(self.row_capacity, -1, np.int32)
+        self._deleted: Ids | None = None  # from the first deletion on
         self.values: Ids = self._rows.keys  # one row a leaf row, one column a variable
         self._outs = (_NO_ROWS, _NO_ROWS, _NO_ROWS)  # room for rows that are fresh, dead and replaced
         self._waiting = Arrivals(np.int64, (len(pattern.columns),))
@@ -135,6 +138,7 @@ class LeafBuffer:
     def row_bytes(self) -> int:
         """What an arrival takes at most while it is inside, if it is the only one with its row."""
         rings = sum(index.row_bytes for index in self._all_indexes())
+        rings += 0 if self._deleted is None else _DELETION_BYTES
         return _LIFE_BYTES + self._rows.entry_bytes + self._inside.row_bytes + rings
 
     @property
@@ -143,6 +147,7 @@ class LeafBuffer:
         rows = self._rows.held_bytes + _LIFE_BYTES * self._rows.live
         queues = sum(len(queue) * queue.row_bytes for queue in (self._waiting, self._inside))
         begins = 0 if self.begins is None else self.begins.nbytes
+        begins += 0 if self._deleted is None else self._deleted.nbytes
         return rows + queues + begins + sum(index.held_bytes for index in self._all_indexes())
 
     def begin_at(self, number: int) -> None:
@@ -201,6 +206,12 @@ class LeafBuffer:
 
     def receive_one(self, position: int, triple: tuple[int, int, int]) -> bool:
         """One element, not before those that have come. Says whether it matches."""
+        position <<= POSITION_BITS
+        if triple[1] < 0:
+            if self._deleted is None:
+                self._note_deletions()
+            position |= DELETES
+            triple = triple[0], -triple[1], triple[2]
         for place, constant in self._fixed:
             if triple[place] != constant:
                 return False
@@ -218,8 +229,15 @@ class LeafBuffer:
         step_all([self], np.array([self.record.address]), number, first_moment, moves)
 
     def make_waiting_room(self) -> None:
-        """See that what matches can wait."""
+        """See that what matches can wait, and delete."""
+        if self.record.fields[records.LEAVING] and self._deleted is None:
+            self._note_deletions()
         self._waiting.make_room(self.record.fields[records.COMING])
+
+    def _note_deletions(self) -> None:
+        """There are deletions from now on."""
+        self._deleted = _no_deletions(self.row_capacity)
+        self._point()
 
     def make_room(self) -> None:
         """See that what comes fits, and some rows more, so that steps of a few rows seldom have to look for room."""
@@ -239,6 +257,9 @@ class LeafBuffer:
             self.born = longer(self.born, capacity)
             self.died = longer(self.died, capacity, _BEFORE_ALL_MOMENTS)
             self._heirs = longer(self._heirs, capacity, -1)
+            if self._deleted is not None:
+                known, self._deleted = self._deleted, _no_deletions(capacity)
+                self._deleted[: len(known)] = known
         fresh, dead, replaced = self._outs
         is_pointed &= len(fresh) >= coming and len(dead) >= leaving + coming
         if len(fresh) < coming:
@@ -273,6 +294,8 @@ class LeafBuffer:
             (records.HEIRS, self._heirs),
         ):
             record.point(field, array)
+        if self._deleted is not None:
+            record.point(records.DELETED, self._deleted)
 
     def follow_step(self, moves: Moves) -> None:
         """Let those know of a step that kernels do not: ordered indexes, and queries that came later than some rows."""
@@ -340,6 +363,13 @@ def receive_all(leaves: Sequence[LeafBuffer], addresses: Ids, elements: Elements
     while (at := _RECEIVE.run(addresses, at, *elements, filled)) < len(leaves):
         leaves[at].make_waiting_room()
     return [leaves[at] for at in filled[1 : filled.item(0) + 1].tolist()]
+
+
+def _no_deletions(rows: int) -> Ids:
+    """The two numbers that each row has where rows can be deleted: the place of a deletion, and a moment."""
+    deleted = np.full(2 * rows, OPEN)
+    deleted[::2] = -1
+    return deleted
 
 
 def _taken_from(places: list[int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:

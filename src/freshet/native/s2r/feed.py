@@ -86,8 +86,9 @@ class Routes:
             return
         if self._of_any.all:
             yield elements, self._of_any
-        order = np.argsort(elements.predicates, kind="stable")
-        predicates = elements.predicates[order]
+        predicates = np.abs(elements.predicates)
+        order = np.argsort(predicates, kind="stable")
+        predicates = predicates[order]
         starts = np.flatnonzero(np.concatenate(([True], predicates[1:] != predicates[:-1])))
         ends = [*starts[1:].tolist(), len(order)]
         for start, end, predicate in zip(starts.tolist(), ends, predicates[starts].tolist(), strict=True):
@@ -156,7 +157,7 @@ class Feed:
         if more == 1:
             self._single_times[end] = last_ms
             triple = (subjects.item(), predicates.item(), objects.item())
-            for content, leaf in self._routes().to(triple[1]):
+            for content, leaf in self._routes().to(abs(triple[1])):
                 if leaf.receive_one(self.count, triple):
                     content.fill(leaf)
         else:

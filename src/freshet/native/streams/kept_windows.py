@@ -84,7 +84,7 @@ class KeptWindows:
 
 def _timing(state: StreamState, elements: Elements) -> Elements:
     """What does not enter the stored graph, or not to stay."""
-    if state.absorb is None or state.latest:
+    if state.absorb is None or state.changes_graph:
         return elements
     if not state.absorb:
         return Elements(*(column[:0] for column in elements))

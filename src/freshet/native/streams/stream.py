@@ -43,7 +43,8 @@ class StreamState:
     `held` only calls of `advance` count: then elements come in several parts, each as far as it is.
 
     `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids. Where
-    it is `latest`, each value takes the place of the others of its subject and predicate.
+    it is `latest`, each value takes the place of the others of its subject and predicate. Where it `retracts`, elements
+    can delete; `deleted` are the predicates that these have had, so that their terms stay.
     `idle_ms` is after how long a silence it goes on with the wall clock, 0 for never; the owner of the clock does that.
     `carries` are all predicates that its elements can have, where that is known.
     `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph;
@@ -56,6 +57,7 @@ class StreamState:
     lateness_ms: int = 0
     absorb: frozenset[int] | None = None
     latest: bool = False
+    retracts: bool = False
     watermark_ms: int = BEFORE_ALL_TIME
     elements: int = 0
     late: int = 0
@@ -67,6 +69,7 @@ class StreamState:
     carries: frozenset[Iri] | None = None
     idle_ms: int = 0
     on_time: NDArray[np.bool_] | None = None
+    deleted: set[int] = field(default_factory=set)
 
     @property
     def counts(self) -> tuple[int, int, dict[str, list[int]]]:
@@ -114,13 +117,22 @@ class StreamState:
         self.on_time = on_time
         return Elements(*(column[on_time] for column in elements))
 
+    @property
+    def changes_graph(self) -> bool:
+        """Whether elements may take something out of the stored graph."""
+        return self.absorb is not None and (self.latest or self.retracts)
+
+    def note_deletions(self, elements: Elements) -> None:
+        """Have the terms of deleted predicates stay: waiting elements have these with a minus sign."""
+        self.deleted.update((-elements.predicates[elements.predicates < 0]).tolist())
+
     def absorbed(self, elements: Elements) -> Elements | None:
         """What of these elements enters the stored graph; None where nothing can."""
         if self.absorb is None:
             return None
         if not self.absorb:
             return elements
-        kept = np.isin(elements.predicates, np.fromiter(self.absorb, np.int64))
+        kept = np.isin(np.abs(elements.predicates), np.fromiter(self.absorb, np.int64))
         return Elements(*(column[kept] for column in elements))
 
 

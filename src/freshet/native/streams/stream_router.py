@@ -23,7 +23,7 @@ from freshet.native.streams.timed_stream import TimedStream, base_name
 from freshet.native.timing import Timing, source_of
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
-from freshet.rdf.errors import InputError
+from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import Iri
 
 AnyGroup = QueryGroup | ServiceQueryThread
@@ -81,6 +81,16 @@ class StreamRouter:
                 known = ", ".join(f"<{each}>" for each in (*self.streams, *self.constructed)) or "none"
                 raise InputError(
                     f"the query {query} reads the stream <{stream}>, which is not declared; known streams: {known}",
+                    file=file,
+                )
+        for window in timing.windows:
+            assert isinstance(window.stream, Iri)
+            base = base_name(window.stream.value)
+            state = self.streams.get(base)
+            if state is not None and state.retracts and window.stream.value != base:
+                raise UnsupportedError(
+                    f"the query {query} asks for the times of elements of the stream <{base}>, which retracts: not"
+                    " supported",
                     file=file,
                 )
 

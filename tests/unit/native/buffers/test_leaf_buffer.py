@@ -16,6 +16,8 @@ EVERY = 2**62
 INDEXES = ([], [(0,)], [(1, 0)], [(0,), (1,)], [()])
 triples = st.tuples(st.integers(1, 9), st.sampled_from([PREDICATE, 8]), st.integers(1, 3))
 moves = st.lists(st.tuples(st.lists(triples, max_size=12), st.integers(0, 14), st.integers(0, 12)), max_size=12)
+changes = st.tuples(st.integers(1, 4), st.sampled_from([PREDICATE, PREDICATE, -PREDICATE, 8, -8]), st.integers(1, 2))
+retractions = st.lists(st.tuples(st.lists(changes, max_size=12), st.integers(0, 14), st.integers(0, 12)), max_size=12)
 
 
 def receive(leaf, first, arrivals):
@@ -46,6 +48,12 @@ def check_index(leaf, columns, born, number):
     assert leaf.born[rows].tolist() == [born[values] for values in map(tuple, leaf.values[rows].tolist())]
 
 
+def standing(elements):
+    """The rows of the predicate of which the last element does not delete: its predicate is negative."""
+    last = {(s, o): p for s, p, o in elements if abs(p) == PREDICATE}
+    return {row for row, predicate in last.items() if predicate > 0}
+
+
 def run(leaf, indexes, steps):
     """Steps are arrivals, and by how much the end and the beginning of what is held move on."""
     elements: list[tuple[int, int, int]] = []
@@ -61,7 +69,7 @@ def run(leaf, indexes, steps):
         entering, leaving = np.full(last - entered, 2 * number), np.full(first - left, 2 * number)
         leaf.step(number, 2 * number, Moves(last, entered, entering, first, left, leaving))
         entered, left = last, first
-        held = {(s, o) for s, p, o in elements[first:last] if p == PREDICATE}
+        held = standing(elements[first:last])
         fresh, dead = held - set(born), set(born) - held
         came, went = leaf.fresh(number), leaf.dead(number)
         assert sorted(map(tuple, leaf.values[came].tolist())) == sorted(fresh)
@@ -76,6 +84,25 @@ def run(leaf, indexes, steps):
 @given(st.sampled_from(INDEXES), moves)
 def test_a_leaf_holds_what_is_between_two_positions(indexes, steps):
     run(LeafBuffer(LeafPattern((0, PREDICATE, 0), ((0,), (2,)))), indexes, steps)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(INDEXES), retractions)
+def test_deletions_end_the_lives_of_rows(indexes, steps):
+    run(LeafBuffer(LeafPattern((0, PREDICATE, 0), ((0,), (2,)))), indexes, steps)
+
+
+@pytest.mark.parametrize("size", [1, 90])
+def test_deleted_rows_are_used_again(size):
+    rng = np.random.default_rng(size)
+    total, held = (1_500, 200) if size == 1 else (12_000, 1_200)
+    subjects = np.where(rng.random(total) < 0.7, rng.integers(1, 50, total), np.arange(total) + 100).tolist()
+    signs = np.where(rng.random(total) < 0.4, -1, 1).tolist()
+    changed = [(subject, sign * PREDICATE, subject % 3) for subject, sign in zip(subjects, signs, strict=True)]
+    steps = [(changed[at : at + size], size, held) for at in range(0, total, size)]
+    leaf = LeafBuffer(LeafPattern((0, PREDICATE, 0), ((0,), (2,))))
+    run(leaf, [(0,)], steps)
+    assert leaf.row_capacity < 4 * held
 
 
 @pytest.mark.parametrize("indexes", INDEXES, ids=str)

@@ -6,9 +6,9 @@ import pytest
 from numpy import array
 
 from freshet import InputError, Session
-from freshet.native.streams.latest_values import newest
 from freshet.rdf.elements import Elements
 from freshet.results.live_change import LiveChange
+from freshet.store.timed_change import change_of
 
 S, T = "http://e/s", "http://e/t"
 PREFIX = "PREFIX : <http://e/> "
@@ -97,4 +97,7 @@ def test_what_is_no_choice(absorb: object) -> None:
 
 def test_the_last_of_each_subject_and_predicate() -> None:
     elements = Elements(*(array(column) for column in ([1, 2, 3, 3], [7, 7, 8, 7], [5, 6, 5, 5], [1, 2, 3, 4])))
-    assert [column.tolist() for column in newest(elements)] == [[2, 3, 3], [7, 8, 7], [6, 5, 5], [2, 3, 4]]
+    change = change_of(elements, replaces=True)
+    assert [column.tolist() for column in change.values] == [[2, 3, 3], [7, 8, 7], [6, 5, 5], [2, 3, 4]]
+    assert change.time_ms == 3
+    assert not len(change.deleted.subjects)

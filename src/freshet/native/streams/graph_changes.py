@@ -1,14 +1,15 @@
-"""Streams whose elements replace what the stored graph has: the newest value of a subject's predicate stands alone.
+"""Streams whose elements take something out of the stored graph: where the newest value of a subject's predicate stands
+alone, and where elements delete.
 
-An element at t takes the place of other values once its stream has come to t, and all that queries wait for together
-with it. Until then it waits here, so that an evaluation before t sees what was there before t, however elements come in
-batches.
+An element at t changes the graph once its stream has come to t, and all that queries wait for together with it. Until
+then it waits here, so that an evaluation before t sees what was there before t, however elements come in batches.
 
-| time | element  | stored graph |
-| ---- | -------- | ------------ |
-| 1    | (a p 5)  | (a p 5)      |
-| 4    | (a p 7)  | (a p 7)      |
-| 4    | (a q 1)  | (a p 7) (a q 1) |
+| time | element    | stored graph, of the latest values | of a stream that retracts |
+| ---- | ---------- | ---------------------------------- | ------------------------- |
+| 1    | (a p 5)    | (a p 5)                            | (a p 5)                   |
+| 4    | (a p 7)    | (a p 7)                            | (a p 5) (a p 7)           |
+| 4    | (a q 1)    | (a p 7) (a q 1)                    | (a p 5) (a p 7) (a q 1)   |
+| 6    | - (a p 5)  |                                    | (a p 7) (a q 1)           |
 """
 
 from __future__ import annotations
@@ -16,30 +17,27 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Protocol
 
-import numpy as np
-
-from freshet.kernels.joins import number_rows
 from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.streams.stream import merge_in_order, split_before
 from freshet.native.streams.stream_router import StreamRouter
-from freshet.rdf.arrow import read_only
 from freshet.rdf.elements import Elements
+from freshet.store.timed_change import TimedChange, change_of
 
 
-class ValueStore(Protocol):
+class ChangingStore(Protocol):
     """The stored default graph, and the entry of a journal that is being done."""
 
     @property
     def entry(self) -> int: ...
     @property
     def keeps_history(self) -> bool: ...
-    def replace(self, elements: Elements, entry: int) -> None: ...
+    def change(self, change: TimedChange, entry: int) -> None: ...
 
 
-class LatestValues:
-    """What waits to enter the stored graph."""
+class GraphChanges:
+    """What waits to enter the stored graph, or to delete from it."""
 
-    def __init__(self, router: StreamRouter, store: ValueStore) -> None:
+    def __init__(self, router: StreamRouter, store: ChangingStore) -> None:
         self._router = router
         self._store = store
         self._waiting: dict[str, list[tuple[Elements, int]]] = {}  # in order of time; entries of a journal
@@ -56,7 +54,7 @@ class LatestValues:
         return min(map(self._next_ms, self._waiting), default=AFTER_ALL_TIME)
 
     def go_on(self, *, ended: bool = False) -> list[Elements]:
-        """Replace values as far as streams have come, and evaluate what is due before; gives the new ones."""
+        """Change the graph as far as streams have come, and evaluate what is due before; gives what has entered."""
         entered: list[Elements] = []
         while come := [each for each in self._waiting if self._next_ms(each) <= self._router.common_watermark(each)]:
             stream = min(come, key=self._next_ms)
@@ -66,7 +64,7 @@ class LatestValues:
         return entered
 
     def _enter(self, stream: str) -> list[Elements]:
-        """Replace values by the first elements that wait, up to a time at which something is evaluated."""
+        """Do what the first elements that wait do, up to a time at which something is evaluated."""
         first_ms = self._next_ms(stream)
         if self._router.next_due_ms(stream) <= first_ms:
             self._router.evaluate_to(stream, first_ms)
@@ -76,8 +74,9 @@ class LatestValues:
             stop_ms = first_ms + 1
         stop_ms = min(stop_ms, self._router.common_watermark(stream) + 1)
         taken = self._take(stream, stop_ms)
+        replaces = self._router.streams[stream].latest
         for elements, entry in taken:
-            self._store.replace(newest(elements), entry)
+            self._store.change(change_of(elements, replaces=replaces), entry)
         self._note_limit(stream)
         self._router.note_stored()
         return [elements for elements, _ in taken]
@@ -101,11 +100,3 @@ class LatestValues:
             self._router.limits[stream] = self._next_ms(stream)
         else:
             self._router.limits.pop(stream, None)
-
-
-def newest(elements: Elements) -> Elements:
-    """Of elements in order of time the last of each subject and predicate, as they stand."""
-    keys = np.column_stack((elements.subjects[::-1], elements.predicates[::-1]))
-    _, firsts = number_rows(read_only(keys))
-    kept = np.sort(len(keys) - 1 - firsts)
-    return Elements(*(column[kept] for column in elements))
