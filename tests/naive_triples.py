@@ -13,7 +13,7 @@ Pattern = tuple[int, int, int]
 Kinds = tuple[str, str, str]
 
 TERMS = st.sampled_from([1, 2, 3, 5, 2**62, 2**63 - 1, -1, -(2**63)])
-PREDICATES = st.sampled_from([1, 7, -1, 2**63 - 1])
+PREDICATES = st.sampled_from([1, 7, 2**62, 2**63 - 1])  # IRIs, whose ids are positive
 TRIPLES = st.lists(st.tuples(TERMS, PREDICATES, TERMS), max_size=12)
 PATTERNS = st.tuples(st.just(ANY) | TERMS, st.just(ANY) | PREDICATES, st.just(ANY) | TERMS)
 KINDS = st.tuples(*[st.sampled_from(["column", "constant", "any"])] * 3).filter(lambda kinds: "column" in kinds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from random import Random
 
 import pyoxigraph as ox
@@ -17,7 +18,7 @@ from session_runs import CHANGE, Lines, Schedule, one_by_one, whole_streams
 Reports = list[list[dict]]
 
 
-def expected_reports(case: Scenario) -> Reports:
+def expected_reports(case: Scenario, since_ms: float = -inf) -> Reports:
     stored = list(ox.parse("\n".join(case.stored), ox.RdfFormat.N_QUADS, rename_blank_nodes=True))
     change = None
     if case.change:
@@ -34,6 +35,7 @@ def expected_reports(case: Scenario) -> Reports:
             absorb=case.absorb,
             report=query.report,
             change=change,
+            since_ms=since_ms,
         )
         asked = rewrite(query.text, case.streams)
         reports.append(reports_of(answers, asked.name or query.name, asked.output, ordered=asked.ordered))

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from math import inf
 
 import pyoxigraph as ox
 
@@ -74,16 +75,18 @@ def evaluate(
     absorb: Mapping[str, bool | str | Collection[str]] | None = None,
     report: Collection[str] = (),
     change: StoredChange | None = None,
+    since_ms: float = -inf,
 ) -> list[Answer]:
     """All answers that a continuous query delivers over whole streams, in time order.
 
     `streams` maps a stream's IRI to its lines in order of arrival. `absorb` says of a stream whether all (True),
     none (False) or only the named predicates of its triples go to the stored graph, or, where one stream is absorbed as
     "latest", whether they take the place of other values. `report` may ask for "change"
-    and "non-empty".
+    and "non-empty". The query sees the elements of its streams from `since_ms` on.
     """
     asked = rewrite(query, streams)
     world = replace(world_of(asked, streams, lateness_ms or {}, stored, absorb or {}), change=change)
+    world = replace(world, received={name: received_since(each, since_ms) for name, each in world.received.items()})
     answers: list[Answer] = []
     before: list[Solution] = []
     given: tuple[Contents, list[ox.Quad]] = {}, []
@@ -190,6 +193,11 @@ def stored_at(moment: Moment, world: World) -> list[ox.Quad]:
     before = with_elements(world.stored, [each for each in seen if each.time_ms < change.time_ms], world)
     before = [*(quad for quad in before if quad not in change.deleted), *change.inserted]
     return with_elements(before, [each for each in seen if each.time_ms >= change.time_ms], world)
+
+
+def received_since(received: Received, since_ms: float) -> Received:
+    """A stream as a query sees it that begins at a time."""
+    return replace(received, elements=tuple(each for each in received.elements if each.time_ms >= since_ms))
 
 
 def with_elements(quads: list[ox.Quad], elements: Iterable[Element], world: World) -> list[ox.Quad]:

@@ -363,9 +363,10 @@ def _put(block, lines, row, timed, quads, times, ids):
 def scan(arrays, memo, data, scope, timed, quads, hash_mask, times, ids, unsure, progress):
     """Reads statements from data[progress[NEXT_BYTE]:] on into `times` and `ids` (a row of it a role).
 
-    `timed` is UNTIMED, TIMED, or DELETING where a minus sign before a statement says that it is deleted: then the id of
-    its predicate is negative. `unsure` gets a column for each line that is left to a full parser: its number, where it starts and ends, and the
-    row before which its statements belong. Returns why it stopped; `progress` says how far it came.
+    `timed` is UNTIMED, TIMED, or DELETING: then a minus sign before a statement says that it is deleted, and the id of
+    its predicate is negative. `unsure` gets a column for each line that is left to a full parser: its number, where it
+    starts and ends, and the row before which its statements belong. Returns why it stopped; `progress` says how far it
+    came.
     """
     block, guesses = _new_block(), np.zeros(GUESSES, np.int64)
     asked, found = np.empty(_TERMS, np.int64), np.empty(_TERMS, np.int64)

@@ -20,7 +20,7 @@ from freshet.native.failures import reason_of, warn_failed
 from freshet.native.measuring import Measurements
 from freshet.native.memory.term_collector import TermCollector
 from freshet.native.memory.window_budget import WindowBudget, WindowRoom
-from freshet.native.moments import AFTER_ALL_TIME, close_at
+from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME, close_at
 from freshet.native.operators.service_views import ViewSource
 from freshet.native.plan.expand import expand_windows
 from freshet.native.plan.lower import lower, lower_live
@@ -28,10 +28,13 @@ from freshet.native.plan.plan import Plan
 from freshet.native.plan.plan_reads import (
     asks_services,
     predicates_of,
+    reads_stored,
 )
+from freshet.native.queries.catch_up import catch_up
 from freshet.native.queries.live_queries import NO_LIMITS, LiveQueries, OnChange
 from freshet.native.queries.placement import Placement, QueryRegistration
 from freshet.native.queries.query_factory import EngineStore, QueryFactory
+from freshet.native.query_group import QueryGroup
 from freshet.native.reentrant_call_queue import ReentrantCallQueue
 from freshet.native.service.service_thread import ServiceQueryThread
 from freshet.native.service.service_threads import ServiceQueryThreads
@@ -56,11 +59,13 @@ P = ParamSpec("P")
 
 
 class AskedQuery(NamedTuple):
-    """A query as it was registered: how many streams there were then, and after which elements it begins."""
+    """A query as it was registered: how many streams there were then, and after which elements it begins, and from
+    which time on."""
 
     query: Query
     streams: int
     begin: int
+    since_ms: int = BEFORE_ALL_TIME
 
 
 class HeldForQuery(NamedTuple):
@@ -158,6 +163,7 @@ class Engine:
             state = self._stream(stream)
             state.keep_ms = keep_ms
             self._kept.declare(state, budget_bytes)
+            self.log.keep(stream, lambda: self._router.common_watermark(stream) - keep_ms, budget_bytes)
             self._connect()
 
     def free_windows(self) -> None:
@@ -185,6 +191,8 @@ class Engine:
         limits: QueryLimits | None = None,
         measurements: Measurements | None = None,
         constraints: Constraints | None = None,
+        since_ms: int | None = None,
+        is_replayed: bool = False,
     ) -> Plan:
         """Keep a continuous query answered from now on, over what comes from now on.
 
@@ -193,6 +201,9 @@ class Engine:
         `report` names conditions for a moment to count: close, change, non-empty. `every_ms` has it computed at
         multiples of a period, as COMPUTED EVERY does. A query that takes more than `limits` over one step is removed.
         What its operators do is written to `measurements`.
+
+        With `since_ms` it begins in the past, with the elements from a time on: `catch_up` takes it through these.
+        What is not there any more is an error, unless the call is replayed.
         """
         with self._lock:
             query = bind_functions(query, self.functions)
@@ -207,6 +218,9 @@ class Engine:
             self._check_name(name)
             timing = timing_of(plan, query.period_ms if every_ms is None else every_ms, report, file)
             self._check_streams(name, plan, timing, file)
+            if since_ms is not None:
+                asked_now = asked_now._replace(begin=0, since_ms=since_ms)
+                self._check_since(name, plan, timing, since_ms, file, is_replayed=is_replayed)
             self._router.make_derived(timing)
             timing = timing.going_on(self._counted.pop(name, ()))
             taker = on_answers or self._one_by_one(name, on_report)
@@ -215,7 +229,9 @@ class Engine:
                 deliver = self._constructing(name, taker, one_by_one=on_answers is None)
             asked = QueryRegistration(name, plan, timing, deliver, limits, measurements, constraints)
             try:
-                group, plan = self._placement.place(asked)
+                group, plan = self._placement.place(asked, apart=since_ms is not None)
+                if since_ms is not None:
+                    self._placement.behind.add(group)
                 self._queries[name], self._timings[name], self._asked[name] = group, timing, asked_now
                 self._takers[name] = taker
                 self._members[group] += 1
@@ -259,6 +275,52 @@ class Engine:
                 self._check_name(name)
                 self.live.add(name, live, limits, answer, on_change, shares=measurements is None)
         return plan
+
+    def _check_since(
+        self, name: str, plan: Plan, timing: Timing, since_ms: int, file: str | None, *, is_replayed: bool
+    ) -> None:
+        """What a query reads that begins in the past is there from that time on."""
+        if self._lock.is_pushing:
+            raise InputError(f"a callback cannot register the query {name} with a beginning in the past", file=file)
+        if asks_services(plan):
+            raise UnsupportedError(f"the query {name} has SERVICE: it cannot begin in the past", file=file)
+        for stream in timing.streams:
+            if stream not in self.streams:
+                what = "reads answers of another query, or times of elements"
+                raise UnsupportedError(f"the query {name} {what}: it cannot begin in the past", file=file)
+            if not self.streams[stream].keep_ms:
+                message = f"the query {name} begins in the past, and the stream <{stream}> keeps no elements"
+                raise InputError(message, file=file, hint="declare it with keep_ms")
+            gone_ms = self.log.held(stream, 0).gone_ms
+            if gone_ms >= since_ms and not is_replayed:
+                message = f"the stream <{stream}> no longer has its elements from {since_ms} on: they are there from"
+                raise InputError(f"{message} {gone_ms + 1} on", file=file)
+        changed_ms = self._graphs.history.changed_ms()
+        if reads_stored(plan) and changed_ms > since_ms and not is_replayed:
+            message = f"the query {name} reads the stored data, which were changed, or compacted, since {since_ms}"
+            raise InputError(f"{message}: it can begin from {changed_ms} on", file=file)
+
+    def catch_up(self, name: str) -> None:
+        """Take a query that begins in the past to where the others are."""
+        self._calls.run(None, self._catch_up, name)
+
+    def _catch_up(self, name: str) -> None:
+        group, timing, reach_ms = self._queries[name], self._timings[name], self._router.reach_of(self._queries[name])
+        assert isinstance(group, QueryGroup), "it has no thread"
+        # What is still to come may be older than the time that it begins at.
+        since_ms = min(self._asked[name].since_ms, reach_ms)
+        self._asked[name] = asked = self._asked[name]._replace(since_ms=since_ms)
+        held = {stream: self._held_from(asked, stream) for stream in timing.streams}
+        catch_up(group, held, reach_ms, lambda: group in self._placement.behind)
+        if group in self._placement.behind:
+            self._placement.behind.discard(group)
+            self._router.reads_stored(group, timing)
+            self._connect()
+
+    def _held_from(self, asked: AskedQuery, stream: str) -> HeldElements:
+        """What is there of the elements that a query sees."""
+        held = self.log.held(stream, asked.begin)
+        return held.where(np.flatnonzero(held.times >= asked.since_ms))
 
     def _check_name(self, name: str) -> None:
         if name in self._queries or name in self.live:
@@ -424,7 +486,7 @@ class Engine:
             if name not in self._asked:
                 raise InputError(f"there is no query named {name}")
             asked, timing = self._asked[name], self._timings[name]
-            sources = {source: self.log.held(source, asked.begin) for source in timing.streams}
+            sources = {source: self._held_from(asked, source) for source in timing.streams}
             absorbed = {iri: self.log.held(iri, 0) for iri, state in self.streams.items() if state.absorb is not None}
             constructed = frozenset(timing.base_streams & self._router.constructed.keys())
             return HeldForQuery(
@@ -601,6 +663,7 @@ class Engine:
         self._members[group] -= 1
         if not self._members[group]:
             del self._members[group]
+            self._placement.behind.discard(group)
 
     def _failed(self, known_as: str, error: Exception) -> None:
         """What a group knows under a name has failed, and is gone."""
@@ -675,7 +738,7 @@ class Engine:
             self.live.follow(np.abs(np.concatenate([each.predicates for each in entered])))
 
     def _connect(self) -> None:
-        self._router.connect(self._groups())
+        self._router.connect([group for group in self._groups() if group not in self._placement.behind])
         if self._router.constructed:
             self._router.connect_constructed(self._queries)
         self._lock.connected = self._router.connected()

@@ -135,19 +135,29 @@ class DurableContents:
         if options.iri not in self._engine.streams:
             declare_stream(self._engine, options)
 
-    def register(self, registration: DurableRegistration) -> Outbox:
-        return self._reports.register(registration, self._deliver)
+    def register(
+        self, registration: DurableRegistration, *, begins_now: bool = True, is_replayed: bool = False
+    ) -> Outbox:
+        return self._reports.register(registration, self._deliver, begins_now=begins_now, is_replayed=is_replayed)
 
-    def _register_again(self, registration: DurableRegistration) -> None:
+    def catch_up(self, registration: DurableRegistration) -> None:
+        """Take a query that begins in the past, and has just been registered, to where the others are."""
+        if registration.since_ms is not None:
+            self._engine.catch_up(registration.name)
+
+    def _register_again(self, registration: DurableRegistration, *, begins_now: bool = True) -> None:
         if self._defined is None:
             declare_read(self._engine, registration, ())
-            self.register(registration).is_restored = True
+            self.register(registration, is_replayed=True).is_restored = True
+            self.catch_up(registration)
             return
         if registration.name in self._reports.boxes:
             self.taken_over.append(registration.name)
             return
         try:
-            self.register(registration)
+            self.register(registration, begins_now=begins_now, is_replayed=True)
+            if begins_now:
+                self.catch_up(registration)
         except FreshetError as error:  # as where the file does not have a stream any more
             self._on_failure(registration.name, str(error))
 
@@ -259,7 +269,7 @@ class DurableContents:
             )
             for fields in state.get("queries", ()):
                 if fields["name"] in added.get("queries", ()):
-                    self._register_again(registration_of(fields))
+                    self._register_again(registration_of(fields), begins_now=False)
 
     def _restore_others(self, state: State) -> None:
         """Everything but streams and queries."""
@@ -295,7 +305,7 @@ class DurableContents:
                 registration = registration_of(fields)
                 try:
                     declare_read(self._engine, registration, streams)
-                    self.register(registration).is_restored = True
+                    self.register(registration, begins_now=False).is_restored = True
                 except FreshetError as error:
                     if not leave_out:
                         raise

@@ -68,6 +68,7 @@ class DurableRegistration:
     bindings: tuple[tuple[str, str], ...] = ()  # the keys of terms, by the names of variables
     measured: bool = False
     limit_bytes: int | None = None
+    since_ms: int | None = None  # from which time on it sees elements, if that is in the past
 
     @property
     def limits(self) -> QueryLimits | None:

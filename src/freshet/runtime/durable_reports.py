@@ -35,8 +35,16 @@ class DurableReports:
         """The checkpoint has been found: it says what was received."""
         self._received_before = self._checkpoint.delivered
 
-    def register(self, registration: DurableRegistration, deliver: Callable[[Outbox, AnswerBatch], None]) -> Outbox:
-        """Have a query answered; its reports go to `deliver` with the outbox that they are for."""
+    def register(
+        self,
+        registration: DurableRegistration,
+        deliver: Callable[[Outbox, AnswerBatch], None],
+        *,
+        begins_now: bool,
+        is_replayed: bool,
+    ) -> Outbox:
+        """Have a query answered; its reports go to `deliver` with the outbox that they are for. One that begins in the
+        past does not unless it `begins_now`: then it has to catch up."""
         one = registration
         box = Outbox(one)
         query = one.parse()
@@ -51,6 +59,8 @@ class DurableReports:
             limits=one.limits,
             measurements=measured,
             constraints=Constraints(one.accuracy, one.latency_ms),
+            since_ms=one.since_ms if begins_now else None,
+            is_replayed=is_replayed,
         )
         box.query = RegisteredQuery(
             one.name,

@@ -265,7 +265,8 @@ class DurableSession:
         with self._order:
             box = self._outboxes.get(registration.name)
             if box is not None and box.is_restored:
-                if replace(registration, streams=box.registration.streams) != box.registration:
+                known = box.registration
+                if replace(registration, streams=known.streams, since_ms=known.since_ms) != known:
                     raise InputError(f"a query named {registration.name} is registered already, with other words")
                 box.is_restored = False
                 return self.registered(registration.name, on_report, on_batch)
@@ -278,7 +279,7 @@ class DurableSession:
             self._contents.register(registration)  # before it is journaled, since it may be refused
             try:
                 with self._entry({"kind": "register", **asdict(registration)}):
-                    pass
+                    self._contents.catch_up(registration)
             except BaseException:
                 self._contents.unregister(registration.name)
                 raise

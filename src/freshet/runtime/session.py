@@ -472,7 +472,8 @@ class Session:
                 these predicates. With "latest", or `{"latest": predicates}`, each value takes the place of the others
                 of its subject and predicate, once all streams that queries read together have come to its time.
             held: Whether only `advance` moves the watermark. If not, elements move it too.
-            keep_ms: For how long elements are kept, so that one-shot queries can ask for windows of them.
+            keep_ms: For how long elements are kept, so that one-shot queries can ask for windows of them, and
+                continuous queries can begin in the past.
             keep_bytes: The memory that kept elements may take, if they are not absorbed.
             idle: After how long a silence the stream goes on with the wall clock, so that its last window closes and
                 it does not hold back others: a duration (`"5s"`), or milliseconds. Elements that come after that may be
@@ -542,8 +543,9 @@ class Session:
         latency_ms: float | None = None,
         bindings: Mapping[str, Term] | None = None,
         measure: bool = False,
+        since: int | str | datetime | None = None,
     ) -> RegisteredQuery:
-        """Keep a continuous query answered from now on.
+        """Keep a continuous query answered from now on, or from a time in the past on.
 
         The query is evaluated whenever one of its windows moves, or at multiples of `every_ms`. A query that fails is
         removed and added to `failures`; the others continue. So is one whose callback raises.
@@ -580,6 +582,9 @@ class Session:
                 these values are reported. Queries of one text with different values share a plan.
             measure: Whether to count what each operator does, for `RegisteredQuery.explain`. A query that is measured
                 shares no plan.
+            since: A time of the past, in milliseconds or as a date: the query sees the elements from then on, as far as
+                its streams keep them (`keep_ms`). What it would have reported until now is reported before this
+                returns, and everything after that as it comes (docs/how-to/begin-in-the-past.md).
 
         Returns:
             The query, from which reports are taken.
@@ -629,6 +634,7 @@ class Session:
             bound,
             measure,
             limit_bytes,
+            None if since is None else parse_time(since),
         )
         asked = check_registration(asked)
         if not query.windows:
@@ -766,6 +772,7 @@ class Session:
             limits=asked.limits,
             measurements=measured,
             constraints=Constraints(asked.accuracy, asked.latency_ms),
+            since_ms=asked.since_ms,
         )
         self._registered[chosen] = RegisteredQuery(
             chosen,
@@ -778,7 +785,10 @@ class Session:
             measured=measured,
             answered_by=(self.engine, self.stored),
         )
-        return self._registered[chosen]
+        query_answered = self._registered[chosen]
+        if asked.since_ms is not None:
+            self.engine.catch_up(chosen)
+        return query_answered
 
     def registered(
         self,

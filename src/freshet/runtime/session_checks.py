@@ -225,6 +225,7 @@ def check_live(query: Query, one: DurableRegistration) -> None:
             file=one.file,
         )
     options = {"report": one.report, "every_ms": one.every_ms, "accuracy": one.accuracy, "latency_ms": one.latency_ms}
+    options["since"] = one.since_ms
     for option, given in options.items():
         if given not in (None, ()):
             raise InputError(f"the query {one.name} has no window: '{option}' says nothing of a live query")

@@ -198,6 +198,8 @@ def _options(request: Request) -> dict[str, Any]:
                 found[option] = setting_ms(given[name])
             except ValueError as error:
                 raise Problem(400, f"{name}: {error}") from None
+    if "since" in given:
+        found["since"] = int(given["since"]) if given["since"].lstrip("-").isdigit() else given["since"]
     if "accuracy" in given:
         try:
             found["accuracy"] = float(given["accuracy"])

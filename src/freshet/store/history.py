@@ -69,6 +69,11 @@ class History(Generic[Snapshot]):
             while self._kept and self._kept[0].time_ms < oldest_ms:
                 self._lost_ms = max(self._lost_ms, self._kept.popleft().time_ms)
 
+    def changed_ms(self) -> int:
+        """The time of the last change other than that elements came, after which all that was there still is."""
+        with self._lock:
+            return max(self._lost_ms, *(each.time_ms for each in self._kept), BEFORE_ALL_TIME)
+
     def snapshot_at(self, time_ms: int, newest: Snapshot) -> Snapshot:
         """What has all triples that were there at a time, and perhaps some that were absorbed later.
 

@@ -266,3 +266,14 @@ def test_stopping_ends_subscriptions_cleanly():
         lines = [Answers(http, "/queries/q/answers") for _ in range(5)]
     for each in lines:
         assert each.rest()[-1]["end"].startswith("the server stops")
+
+
+def test_a_query_that_begins_in_the_past():
+    with server(Session()) as http:
+        assert http.send("PUT", "/streams/s?iri=http://e/s&keep=1h").status == 201
+        text = "".join(f"{at}\t<http://e/{at}> <http://e/p> <http://e/b> .\n" for at in (500, 1500, 2500))
+        assert http.send("POST", "/streams/s", text, content_type="application/x-timed-n-triples").status == 200
+        assert http.send("PUT", "/queries/q?since=1000", _QUERY).status == 201
+        found = Answers(http, "/queries/q/answers?after=start").take(1)
+        assert [(each["time"], each["bindings"][0]["s"]["value"]) for each in found] == [(2000, "http://e/1500")]
+        assert http.send("PUT", "/queries/late?since=soon", _QUERY).status == 400

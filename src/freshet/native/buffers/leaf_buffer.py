@@ -71,7 +71,9 @@ class Moves(NamedTuple):
 class LeafBuffer:
     """Distinct rows of a pattern in a window (a set: a row that comes again stays until its last arrival leaves).
 
-    An element that deletes its triple ends the life of its row. `step_all` takes a batch in. `fresh` and `dead` then give the rows whose lives began and ended in it, in order;
+    An element that deletes its triple ends the life of its row.
+
+    `step_all` takes a batch in. `fresh` and `dead` then give the rows whose lives began and ended in it, in order;
     `born` and `died` have the moments. Rows that died can be read, and found by indexes, until the next step.
     """
 

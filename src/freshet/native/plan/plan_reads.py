@@ -46,6 +46,14 @@ def stored_predicates(plan: Plan) -> frozenset[Iri] | None:
     return frozenset(wanted)
 
 
+def reads_stored(plan: Plan) -> bool:
+    """Whether a query reads any stored graph."""
+    return any(
+        isinstance(node, PlanReevaluate) or (isinstance(node, PlanLeaf) and isinstance(node.source, Stored))
+        for node in _nodes(plan.root)
+    )
+
+
 def _predicates_in(part: object) -> set[Iri] | None:
     """The predicates of all patterns in a part of the algebra; None where a pattern can match any triple."""
     match part:

@@ -67,10 +67,13 @@ class Placement:
         self._keeper = keeper
         self._on_failure = on_failure
         self.plans = SharedPlans()
+        self.behind: set[AnyGroup] = set()  # groups of queries that begin in the past, and have not caught up
         self._shared_plans = 0
 
-    def place(self, asked: QueryRegistration) -> tuple[AnyGroup, Plan]:
-        """The group that a query is in from now on, and the plan that it has there."""
+    def place(self, asked: QueryRegistration, *, apart: bool = False) -> tuple[AnyGroup, Plan]:
+        """The group that a query is in from now on, and the plan that it has there; with `apart` no other is in it."""
+        if apart:
+            return self._with_own_plan(asked, self._new_group(asked.timing))
         if asks_services(asked.plan):
             return self._with_thread(asked)
         shape = None if asked.measurements is not None or asked.limits is not None else shape_of(asked.plan)
@@ -90,10 +93,10 @@ class Placement:
         elements = None if at_any_time and group.can_share(timing) else self._router.elements_of(timing)
         return ShapeKey(shape.plan, timing, frozenset(group.streams), elements)
 
-    def _with_own_plan(self, asked: QueryRegistration) -> tuple[AnyGroup, Plan]:
+    def _with_own_plan(self, asked: QueryRegistration, own_group: QueryGroup | None = None) -> tuple[AnyGroup, Plan]:
         """A query with a plan of its own."""
         name, timing, on_answers = asked.name, asked.timing, self._with_kept_terms(asked.on_answers)
-        group = self._group(timing)
+        group = own_group or self._group(timing)
         try:
             with group.registering(timing):
                 query = self._factory.own_query(name, asked.plan, group, timing, on_answers, asked.measurements)
@@ -168,9 +171,12 @@ class Placement:
         """The group of the streams that a query waits for: those it reads, also by way of the stored graph."""
         streams = self._router.streams_of(timing)
         for group in self._groups:
-            if isinstance(group, QueryGroup) and group.streams == streams:
+            if isinstance(group, QueryGroup) and group.streams == streams and group not in self.behind:
                 return group
-        return QueryGroup(streams, self._graphs, self._on_failure)
+        return self._new_group(timing)
+
+    def _new_group(self, timing: Timing) -> QueryGroup:
+        return QueryGroup(self._router.streams_of(timing), self._graphs, self._on_failure)
 
     def _with_kept_terms(self, on_answers: Callable[[AnswerBatch], None]) -> Callable[[AnswerBatch], None]:
         """Reports keep their terms as long as they are in use."""

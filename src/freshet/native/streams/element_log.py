@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ Ids = NDArray[np.int64]
 
 MOST_ELEMENTS = 100_000  # of each stream
 _STAGED = 256  # elements of small batches that become a block together
+_ELEMENT_BYTES = 32  # a time and three ids
 
 
 class Origin(Protocol):
@@ -52,6 +54,13 @@ class HeldElements(NamedTuple):
         return self._replace(**{name: getattr(self, name)[places] for name in (*Elements._fields, "batches", "rows")})
 
 
+class Retention(NamedTuple):
+    """What is kept of a stream beside its newest elements: those from a time on, in some memory."""
+
+    needed_from: Callable[[], int]
+    most_bytes: int
+
+
 class _Newest:
     """The newest elements of one stream, in blocks. An element has a number, in the order in which they came.
 
@@ -62,8 +71,9 @@ class _Newest:
     larger ones.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, retention: Retention | None = None) -> None:
         self._most = most
+        self._retention = retention
         self._blocks: deque[Elements] = deque()
         self._held = 0  # elements in blocks
         self._count = 0  # of all elements so far but those that are staged
@@ -122,7 +132,7 @@ class _Newest:
 
     def _keep(self, elements: Elements, count: int) -> None:
         """Keep elements as a block, and let those blocks go whose elements are too many."""
-        first = max(0, count - self._most)  # those before it are gone at once
+        first = 0 if self._retention else max(0, count - self._most)  # those before it are gone at once
         if first:
             self._gone_ms = max(self._gone_ms, _latest(elements.times[:first]))
             elements = Elements(*(column[first:] for column in elements))
@@ -130,15 +140,26 @@ class _Newest:
         blocks.append(Elements(*(c if _is_most_of_its_memory(c) else c.copy() for c in elements)))
         self._count += count
         self._held += count - first
-        while self._held - len(blocks[0].times) >= self._most:
+        while blocks and self._held - len(blocks[0].times) >= self._most and self._is_free(blocks[0]):
             gone = blocks.popleft().times
             self._held -= len(gone)
             self._gone_ms = max(self._gone_ms, _latest(gone))
         self._forget()
 
+    def _is_free(self, block: Elements) -> bool:
+        """Whether a block may go that is not needed as one of the newest."""
+        if self._retention is None or _ELEMENT_BYTES * self._held > self._retention.most_bytes:
+            return True
+        return _latest(block.times) < self._retention.needed_from()
+
+    @property
+    def _reach(self) -> int:
+        """How many elements are there at most."""
+        return self._most if self._retention is None else max(self._most, self._held)
+
     def _forget(self) -> None:
         """Let go of what is known only of elements that are gone."""
-        gone = self._count - self._most
+        gone = self._count - self._reach
         while self._origins and self._origins[0][0] <= gone:
             self._origins.popleft()
         if self._rows:
@@ -151,14 +172,14 @@ class _Newest:
         """Add the new batches to those that are known, of which the ones go that have no element any more."""
         known, self._new_batches = np.array(self._new_batches, np.int64), ([], [], [])
         # the batch of the latest element that is gone is needed: its arrival is asked for
-        first = int(self._batches[0].searchsorted(self._count - self._most, side="left")) - 1
+        first = int(self._batches[0].searchsorted(self._count - self._reach, side="left")) - 1
         self._batches = np.concatenate((self._batches[:, max(0, first) :], known), axis=1)
 
     def held(self, stream: str, begin: int) -> HeldElements:
         """Those of an arrival or later."""
         self._take_in()
         self._note_batches()
-        held = min(self._held, self._most)
+        held = min(self._held, self._reach)
         columns = np.zeros((len(Elements._fields), 0), np.int64)
         if self._blocks:
             columns = np.stack(concatenate_elements(list(self._blocks)))
@@ -199,12 +220,19 @@ def _is_most_of_its_memory(column: Ids) -> bool:
 
 
 class ElementLog:
-    """The newest elements of each stream, up to a number of each. With 0 nothing is kept."""
+    """The newest elements of each stream, up to a number of each, and more of those that are to be kept. With 0 nothing
+    else is."""
 
     def __init__(self, most: int = MOST_ELEMENTS) -> None:
         self.most = most
         self._order = itertools.count()  # of batches of all streams; several threads may push at the same time
         self._newest: dict[str, _Newest] = {}
+        self._retentions: dict[str, Retention] = {}
+
+    def keep(self, stream: str, needed_from: Callable[[], int], most_bytes: int) -> None:
+        """Keep of a stream, from now on, what comes from a time on, as far as there is room."""
+        self._retentions[stream] = Retention(needed_from, most_bytes)
+        self._newest[stream] = _Newest(self.most, self._retentions[stream])
 
     def add(
         self,
@@ -219,16 +247,16 @@ class ElementLog:
         The caller must not change their arrays: those of more than a few elements are kept.
         Batches are numbered from 1, unless they have numbers already.
         """
-        if not self.most:
-            return
         newest = self._newest.get(stream)
         if newest is None:
+            if not self.most:
+                return
             newest = self._newest.setdefault(stream, _Newest(self.most))
         newest.add(elements, len(elements.times), next(self._order), batch, origin, rows)
 
     def note_gone(self, stream: str, until_ms: int) -> None:
         """Elements of a stream up to a time came before a restart, and do not come again."""
-        if self.most:
+        if self.most or stream in self._newest:
             newest = self._newest.setdefault(stream, _Newest(self.most))
             newest.note_gone(until_ms, next(self._order))
 

@@ -253,6 +253,11 @@ class StreamRouter:
             (limit_ms for stream, limit_ms in self.limits.items() if stream in group.streams), default=AFTER_ALL_TIME
         )
 
+    def reach_of(self, group: AnyGroup) -> int:
+        """How far the streams of a group have come, connected or not, and what they leave in the stored graph."""
+        states = [state for stream in group.streams if (state := self.state_of(stream)) is not None]
+        return min(_least_watermark(states), self._limit(group))
+
     def next_due_ms(self, stream: str) -> int:
         """The first watermark at which any who wait for a stream are evaluated; those with threads go their own way."""
         groups = self._groups_of.get(stream, ())
