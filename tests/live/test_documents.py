@@ -1,5 +1,6 @@
 """Documents of each transport: all of them, once, also when the query stops and goes on."""
 
+import json
 import threading
 import time
 from contextlib import contextmanager
@@ -10,12 +11,14 @@ import pytest
 
 from event_server import EventServer
 from freshet.rml.sources import EventSource, KafkaSource, LdesSource, MqttSource, SocketSource, WebSocketSource
+from freshet.sources.registry_messages import NOT_DECODED
 from freshet.spark.live.connector import add_connector
 from freshet.spark.live.documents import NOT_TEXT
 from freshet.spark.live.open import Reading, open_documents
 from freshet.spark.live.spooled import status
 from freshet.spark.running import RunningStream
 from live_servers import LineServer, Mosquitto
+from schema_registry import framed, schema_registry
 from waiting import wait_until
 from web_socket_server import WebSocketServer
 
@@ -79,6 +82,20 @@ def test_kafka(spark, kafka, connector, tmp_path):
     assert taken.rows[5].file == "kafka:documents/1/0"
     arrived = [row.arrived / 1000 for row in (taken.rows[0], taken.rows[5])]
     assert began - 1 < arrived[0] <= arrived[1] < time.time() + 1
+
+
+def test_kafka_by_a_schema_registry(spark, kafka, connector, tmp_path):
+    add_connector(spark)
+    topic = kafka.topic("registered")
+    schema = {"type": "record", "name": "N", "fields": [{"name": "n", "type": "long"}]}
+    with schema_registry() as registry:
+        registry.add(9, json.dumps(schema))
+        kafka.send(topic, [*(framed(9, bytes([2 * number])) for number in range(5)), b"no header"])
+        taken = Taken()
+        with taken.by(spark, KafkaSource(kafka.address, topic, registry=registry.url), tmp_path) as running:
+            running.drain()
+    assert sorted(taken.lines[:5]) == [f'{{"n":{number}}}' for number in range(5)]
+    assert taken.lines[5].startswith(NOT_DECODED)
 
 
 def test_tcp(spark, tmp_path):

@@ -90,7 +90,8 @@ class DatabaseSource:
 class KafkaSource:
     """A Kafka topic; each message is a document.
 
-    `start` is where a first run begins: earliest or latest. `options` go to Kafka's client as they are.
+    `start` is where a first run begins: earliest or latest. `options` go to Kafka's client as they are. With a
+    `registry`, the address of a schema registry, messages have headers with the numbers of their schemas.
     """
 
     brokers: str
@@ -98,6 +99,8 @@ class KafkaSource:
     group: str | None = None
     start: str = "earliest"
     options: tuple[tuple[str, str], ...] = ()
+    registry: str | None = None
+    registry_headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

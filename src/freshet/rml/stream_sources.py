@@ -11,6 +11,7 @@ import pyoxigraph as ox
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import RDF_TYPE
 from freshet.rml.sources import (
+    EventSource,
     FolderSource,
     KafkaSource,
     MqttSource,
@@ -55,8 +56,9 @@ def read_stream_source(node: Value, graph: Graph, file: str) -> StreamSource | N
 
 
 def _source_of_thing(described: _Description) -> StreamSource | None:
-    """A thing of the Web by the address of its first form. What is read over HTTP is no stream."""
-    for affordance in described.below(_TD + "hasPropertyAffordance"):
+    """A thing of the Web by the address of its first form. What is read over HTTP is no stream, but for events."""
+    kinds = ("hasPropertyAffordance", "hasEventAffordance")
+    for affordance in (each for kind in kinds for each in described.below(_TD + kind)):
         for form in affordance.below(_TD + "hasForm"):
             for target in form.values(_TARGET):
                 return _by_address(target.value, form)
@@ -65,6 +67,8 @@ def _source_of_thing(described: _Description) -> StreamSource | None:
 
 def _by_address(address: str, form: _Description) -> StreamSource | None:
     scheme = urlsplit(address).scheme.lower()
+    if scheme in ("http", "https") and form.by_local_name("forSubProtocol") == "sse":
+        return EventSource(address)
     if scheme in ("http", "https", "file", ""):
         return None
     try:

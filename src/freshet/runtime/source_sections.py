@@ -40,14 +40,36 @@ def _port(number: int) -> int:
 Port = Annotated[int, AfterValidator(_port)]
 
 
+def _address(text: str, schemes: tuple[str, str] = ("http", "https")) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in schemes or not parts.hostname:
+        raise ValueError(f"'{text}' is not an address that begins with {schemes[0]}:// or {schemes[1]}://")
+    try:
+        is_port = parts.port != 0
+    except ValueError:  # letters, or more than 16 bits
+        is_port = False
+    if not is_port:
+        raise ValueError(f"the port of '{text}' is not a number from 1 to 65535")
+    return text
+
+
+class RegistrySection(Section):
+    """A schema registry; `headers` go with each request."""
+
+    url: Annotated[str, AfterValidator(_address)]
+    headers: dict[str, Annotated[str, BeforeValidator(as_text)]] = Field(default_factory=dict)
+
+
 class KafkaSection(Section):
-    """A topic of a Kafka cluster; `options` go to its client as they are (security settings, say)."""
+    """A topic of a Kafka cluster; `options` go to its client as they are (security settings, say). With a `registry`
+    its messages are Avro, Protobuf or JSON with a header that says the schema."""
 
     brokers: Annotated[tuple[str, ...], BeforeValidator(one_or_more)]
     topic: str
     group: str | None = None
     start: Literal["earliest", "latest"] = "earliest"
     options: dict[str, Annotated[str, BeforeValidator(as_text)]] = Field(default_factory=dict)
+    registry: RegistrySection | None = None
 
 
 class MqttSection(Section):
@@ -65,19 +87,6 @@ class MqttSection(Section):
     user: str | None = None
     password: str | None = None
     tls: bool = False
-
-
-def _address(text: str, schemes: tuple[str, str] = ("http", "https")) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in schemes or not parts.hostname:
-        raise ValueError(f"'{text}' is not an address that begins with {schemes[0]}:// or {schemes[1]}://")
-    try:
-        is_port = parts.port != 0
-    except ValueError:  # letters, or more than 16 bits
-        is_port = False
-    if not is_port:
-        raise ValueError(f"the port of '{text}' is not a number from 1 to 65535")
-    return text
 
 
 class SseSection(Section):
@@ -175,7 +184,10 @@ class SourceSection(Section):
         if self.kafka is not None:
             options = tuple(sorted(self.kafka.options.items()))
             brokers = ",".join(self.kafka.brokers)
-            return KafkaSource(brokers, self.kafka.topic, self.kafka.group, self.kafka.start, options)
+            registry = self.kafka.registry
+            headers = () if registry is None else tuple(sorted(registry.headers.items()))
+            address = None if registry is None else registry.url
+            return KafkaSource(brokers, self.kafka.topic, self.kafka.group, self.kafka.start, options, address, headers)
         if self.mqtt is not None:
             return MqttSource(**self.mqtt.model_dump())
         if self.sse is not None:
@@ -197,6 +209,8 @@ class SourceSection(Section):
             said = " and ".join(f"'{place}'" for place in given)
             yield None, f"one of {', '.join(PLACES)} says where the stream is{f', not {said}' if given else ''}"
             return
+        if self.kafka is not None and self.kafka.registry is not None and self.format not in (None, "json", "jsonld"):
+            yield "format", "messages of a schema registry are read as JSON"
         if given == ["ldes"] and self.format != TIMED:
             yield "format", "members of an event stream are RDF: no 'format' is needed"
         if given != ["folder"]:
@@ -222,6 +236,7 @@ def time_problems(time: EventTime) -> Iterator[tuple[str | None, str]]:
 SECTIONS: dict[tuple[str, ...], type[Section]] = {
     (): SourceSection,
     ("kafka",): KafkaSection,
+    ("kafka", "registry"): RegistrySection,
     ("mqtt",): MqttSection,
     ("sse",): SseSection,
     ("websocket",): WebSocketSection,

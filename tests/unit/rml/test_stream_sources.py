@@ -5,7 +5,15 @@ import pytest
 
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import RDF_TYPE
-from freshet.rml.sources import FolderSource, KafkaSource, MqttSource, SocketSource, UnreadStream, WebSocketSource
+from freshet.rml.sources import (
+    EventSource,
+    FolderSource,
+    KafkaSource,
+    MqttSource,
+    SocketSource,
+    UnreadStream,
+    WebSocketSource,
+)
 from freshet.rml.stream_sources import read_stream_source
 from shared_data import shared
 
@@ -68,6 +76,12 @@ def test_things_by_their_address():
     assert thing('hctl:hasTarget "ws://h:9001"') == WebSocketSource("ws://h:9001")
     assert thing('hctl:hasTarget "amqp://h:9001"') == UnreadStream("amqp://h:9001")
     assert thing('hctl:hasTarget "http://h/file.json"') is None
+    assert thing('hctl:hasTarget "https://h/e" ; hctl:forSubProtocol "sse"') == EventSource("https://h/e")
+
+
+def test_events_of_a_thing():
+    form = '[ td:hasForm [ hctl:hasTarget "http://h/events" ; hctl:forSubProtocol "sse" ] ]'
+    assert read(f":s a td:Thing ; td:hasEventAffordance {form} .") == EventSource("http://h/events")
 
 
 def test_what_is_no_stream():

@@ -44,6 +44,16 @@ CASES = {
             " idle, join, absorb, origins"
         ],
     ),
+    "messages of a schema registry in another format": (
+        "{folder: in/traffic, format: json}",
+        "{kafka: {brokers: b, topic: t, registry: {url: 'http://r'}}, format: xml}",
+        ["5:74: messages of a schema registry are read as JSON"],
+    ),
+    "address of a schema registry": (
+        "{folder: in/traffic, format: json}",
+        "{kafka: {brokers: b, topic: t, registry: {url: r}}}",
+        ["5:60: 'r' is not an address that begins with http:// or https://"],
+    ),
     "unknown key in a source": (
         "folder: in/traffic",
         "foldr: in/traffic",

@@ -144,6 +144,15 @@ def test_timed_triples_come_from_anywhere(write):
     assert sub_stream.inputs[0].source == KafkaSource("a,b", "t", start="latest")
 
 
+def test_a_topic_with_a_schema_registry(write):
+    registry = 'registry: {url: "http://r:8081", headers: {Authorization: Basic x}}'
+    (sub_stream,) = sub_streams(
+        write(f"source: {{kafka: {{brokers: a, topic: t, {registry}}}, format: jsonld}}\ntime: {{as: arrival}}")
+    )
+    wanted = KafkaSource("a", "t", registry="http://r:8081", registry_headers=(("Authorization", "Basic x"),))
+    assert sub_stream.inputs[0].source == wanted
+
+
 def test_how_a_source_is_read(write, tmp_path):
     (tmp_path / "in").mkdir()
     json = ONE.replace("FORM", "JSONPath").replace("SOURCE", '"x"')

@@ -5,8 +5,11 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from freshet.sources.registry_messages import NOT_DECODED
+
 # No JSON, XML or N-Triples begins like this, and no person writes it.
-NOT_TEXT = "\ufffd\ufffd\ufffd not UTF-8 \ufffd\ufffd\ufffd "
+_MARK = "\ufffd\ufffd\ufffd "
+NOT_TEXT = f"{_MARK}not UTF-8 {_MARK}"
 NOT_TEXT_REASON = "not UTF-8 text"
 
 
@@ -29,5 +32,6 @@ def text_column(payload: Column) -> Column:
 
 
 def not_text(line: Column) -> Column:
-    """The reason to reject a line that is no text, null for others."""
-    return F.when(line.startswith(NOT_TEXT), F.lit(NOT_TEXT_REASON))
+    """The reason to reject a line that is no text, or could not be decoded; null for others."""
+    reason = F.substr(line, F.lit(len(_MARK) + 1))
+    return F.when(line.startswith(NOT_TEXT), F.lit(NOT_TEXT_REASON)).when(line.startswith(NOT_DECODED), reason)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from freshet.rdf.errors import InputError
 from freshet.rml.sources import KafkaSource
 from freshet.sources.columns import ARRIVED, FILE, LINE
+from freshet.sources.registry_messages import RegistryMessages
 from freshet.spark.live.documents import text_column
 
 _DEFAULT_PORT = 9092
@@ -37,8 +38,13 @@ def kafka_documents(spark: SparkSession, source: KafkaSource, most_records: int 
         options["maxOffsetsPerTrigger"] = str(most_records)
     read = spark.readStream.format("kafka").options(**options).load()
     place = F.concat(F.lit("kafka:"), "topic", F.lit("/"), "partition", F.lit("/"), "offset")
-    return read.where(F.col("value").isNotNull()).select(
-        text_column(F.col("value")).alias(LINE),
+    value = F.col("value")
+    text = text_column(value)
+    if source.registry is not None:
+        messages = RegistryMessages(source.registry, dict(source.registry_headers))
+        text = F.arrow_udf(messages.texts, "string")(value)  # type: ignore[attr-defined]
+    return read.where(value.isNotNull()).select(
+        text.alias(LINE),
         place.alias(FILE),
         F.unix_millis("timestamp").alias(ARRIVED),
     )
