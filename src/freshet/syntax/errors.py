@@ -127,7 +127,7 @@ def explain(error: UnexpectedInput, source: Source, parser: Lark) -> QuerySyntax
         hint = 'an IRI has no spaces nor any of <"{}|^`\\ and ends with >'
         return source.error("this IRI is not well formed", at, hint)
     message = f"expected {_alternatives(expected, parser)}, but found {_quote_text(str(token))}"
-    return source.error(message, at, _hint(token, expected, parser))
+    return source.error(message, at, _hint(token, expected, parser, source))
 
 
 def _expected(interactive: Any) -> set[str]:
@@ -187,8 +187,14 @@ def _what(parser: Lark) -> str:
     return "update" if UPDATE in parser.options.start else "query"
 
 
-def _hint(token: Token, expected: set[str], parser: Lark) -> str | None:
+def _hint(token: Token, expected: set[str], parser: Lark, source: Source) -> str | None:
     """How to mend the mistakes that are made most."""
+    if token == "," and {"VAR", "FROM"} <= expected:
+        return "variables of SELECT stand without commas"
+    if token == "," and {"VAR", "LIMIT"} <= expected:
+        return "keys of GROUP BY stand without commas"
+    if expected == {"LPAR"} and source.decoded[: token.start_pos].rstrip()[-4:].upper() in ("DESC", " ASC"):
+        return "write DESC(?variable), ASC(?variable)"
     if token.type in _CALL and {"VAR", "STAR", "LPAR"} <= expected:
         return f"write ({token.upper()}(...) AS ?name)"
     if "UNIT_DURATION" in expected:

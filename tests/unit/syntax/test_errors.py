@@ -154,6 +154,9 @@ def test_refused_by_name(text, column, message):
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
+        ("SELECT ?a, ?b { }", "variables of SELECT stand without commas"),
+        ("SELECT ?a { ?a ?b ?c } GROUP BY ?a, ?b", "keys of GROUP BY stand without commas"),
+        ("SELECT ?a { ?a ?b ?c } ORDER BY ?a DESC LIMIT 2", "write DESC(?variable), ASC(?variable)"),
         ("SELECT ?s WHRE { ?s ?p ?o }", "did you mean WHERE?"),
         ("ASK { FILTER (AVERAGE(?a) > 1) }", "did you mean AVG?"),
         ("ASK { FILTER (STRLENGTH(?a) > 1) }", "did you mean STRLEN?"),
