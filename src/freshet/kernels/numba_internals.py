@@ -10,12 +10,15 @@ together.
 
 from copy import copy
 
+from llvmlite import ir
 from llvmlite.binding import parse_bitcode
 from numba.core.caching import _Cache as OverloadCache
+from numba.core.callwrapper import PyCallWrapper
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.compiler import Compiler, DefaultPassBuilder, compile_result
 from numba.core.compiler_machinery import PassManager
 from numba.core.environment import Environment, lookup_environment
+from numba.core.pythonapi import PythonAPI
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
@@ -130,6 +133,46 @@ class OuterLibrary(JITCodeLibrary):
         return tuple(found for found in map(lookup_environment, names) if found is not None)
 
 
+class _WrapperAPI(PythonAPI):
+    """What a wrapper calls Python with.
+
+    Numba unpickles the class of every array that a kernel gives back, by a function in Python, at every call. Here it
+    is a constant of the wrapper, as the array's dtype is.
+    """
+
+    constants = None
+
+    def serialize_object(self, obj):
+        return obj if isinstance(obj, type) else super().serialize_object(obj)
+
+    def unserialize(self, structptr):
+        if not isinstance(structptr, type):
+            return super().unserialize(structptr)
+        found = self.constants.read_const(self.constants.add_const(structptr))
+        self.incref(found)  # what is unpickled belongs to the caller, too
+        return found
+
+
+class _Wrapper(PyCallWrapper):
+    """What Python calls: it takes the arguments apart, calls the function, and makes Python's objects of the result."""
+
+    def build_wrapper(self, api, builder, closure, args, kws):
+        super().build_wrapper(_WrapperAPI(self.context, builder), builder, closure, args, kws)
+
+    def get_env(self, api, builder):
+        api.constants = super().get_env(api, builder)
+        return api.constants
+
+
+def _add_wrapper(context, library, description, environment, release_gil):
+    """As Numba's own `create_cpython_wrapper`."""
+    module = context.create_module("wrapper")
+    kind = context.call_conv.get_function_type(description.restype, description.argtypes)
+    function = ir.Function(module, kind, description.llvm_func_name)
+    _Wrapper(context, module, function, description, environment, call_helper=None, release_gil=release_gil).build()
+    library.add_ir_module(module)
+
+
 class InnerCompiler(Compiler):
     """Compiles a function to instructions."""
 
@@ -168,7 +211,7 @@ class OuterCompiler(Compiler):
         description = _describe_outer(inner.fndesc)
         environment = Environment.from_fndesc(description)
         with ConfigStack().enter(flags.copy()):
-            context.create_cpython_wrapper(library, description, environment, None, release_gil=flags.release_gil)
+            _add_wrapper(context, library, description, environment, flags.release_gil)
         library.finalize()
         return _compiled(context, library, description, environment, inner.signature, inner.reload_init)
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from numba.core.caching import _Cache
+from numba.core.callconv import CPUCallConv
+from numba.core.callwrapper import PyCallWrapper
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, RuntimeLinker
 from numba.core.compiler import CR_FIELDS, Compiler, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager
 from numba.core.cpu import CPUContext
 from numba.core.environment import Environment
+from numba.core.pythonapi import EnvironmentManager, PythonAPI
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
 
 import freshet
+from freshet.kernels.jit import njit
 
 PACKAGE = Path(freshet.__file__).parent
 ADAPTER = PACKAGE / "kernels" / "numba_internals.py"
@@ -79,8 +85,24 @@ USED = {
     Environment: {"from_fndesc": ["fndesc"]},
     CPUContext: {
         "codegen": ["self"],
-        "create_cpython_wrapper": ["self", "library", "fndesc", "env", "call_helper", "release_gil"],
+        "create_cpython_wrapper": ["self", "library", "fndesc", "env", "call_helper", "release_gil"],  # done anew
+        "create_module": ["self", "name"],
         "get_executable": ["self", "library", "fndesc", "env"],
+    },
+    CPUCallConv: {"get_function_type": ["self", "restype", "argtypes"]},
+    EnvironmentManager: {"add_const": ["self", "const"], "read_const": ["self", "index"]},
+    PyCallWrapper: {
+        "__init__": ["self", "context", "module", "func", "fndesc", "env", "call_helper", "release_gil"],
+        "build": ["self"],
+        "build_wrapper": ["self", "api", "builder", "closure", "args", "kws"],
+        "get_env": ["self", "api", "builder"],
+    },
+    PythonAPI: {
+        "__init__": ["self", "context", "builder"],
+        "incref": ["self", "obj"],
+        "nrt_adapt_ndarray_to_python": ["self", "aryty", "ary", "dtypeptr"],
+        "serialize_object": ["self", "obj"],
+        "unserialize": ["self", "structptr"],
     },
     type(rtsys): {"initialize": ["self", "ctx"]},
 }
@@ -100,6 +122,26 @@ def test_a_result_of_a_compilation_has_the_fields_that_are_set() -> None:
     tree = ast.parse(ADAPTER.read_text())
     (call,) = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func) == "compile_result"]
     assert {each.arg for each in call.keywords} <= set(CR_FIELDS)
+
+
+@njit
+def halves(numbers):  # type: ignore[no-untyped-def]
+    first, second = np.empty(numbers.shape[0], np.int64), np.empty(numbers.shape[0], np.int64)
+    for at in range(numbers.shape[0]):
+        first[at] = numbers[at] // 2
+        second[at] = numbers[at] - first[at]
+    return first, second
+
+
+def test_no_python_runs_where_a_kernel_gives_arrays_back() -> None:
+    called: list[str] = []
+    numbers = np.arange(3)
+    halves(numbers)  # what compiles or loads a kernel does
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name) if event == "call" else None)
+    first, second = halves(numbers)
+    sys.setprofile(None)
+    assert called == ["halves"]  # Numba says so of kernels, too
+    assert (first.tolist(), second.tolist(), type(first)) == ([0, 0, 1], [0, 1, 1], np.ndarray)
 
 
 def _name(node: ast.AST) -> str:
