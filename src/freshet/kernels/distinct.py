@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from freshet.kernels.index import IDLE, IndexArrays, entries_of
+from freshet.kernels.index import IDLE, entries_of
 from freshet.kernels.jit import njit
 
 
@@ -45,59 +45,52 @@ def _touch(entries, first, end, stamps, moment, touched, count):
 
 
 @njit
-def running_distinct(index, stamps, entering, entering_moments, leaving, leaving_moments):
-    """Which entries begin to count at each moment, and which cease to (equations 4 and 5).
-
-    Gives the entries that appear with their moments, then those that vanish with theirs.
+def _changed(index, appeared, comes, vanished, goes):
+    """The keys of the entries that appear, and behind them of those that vanish: a column of them a row of the result,
+    as tables take them. And the moments.
     """
-    most = entering.shape[0] + leaving.shape[0]
-    touched = np.empty(most, np.int32)
-    before = np.empty(most, np.bool_)
-    appeared, appeared_moments = np.empty(entering.shape[0], np.int32), np.empty(entering.shape[0], np.int64)
-    vanished, vanished_moments = np.empty(leaving.shape[0], np.int32), np.empty(leaving.shape[0], np.int64)
-    comes = goes = 0
-    at = out = 0
-    while at < entering.shape[0] or out < leaving.shape[0]:
-        moment = _next_moment(entering_moments, at, leaving_moments, out)
-        end, out_end = _moment_end(entering_moments, at, moment), _moment_end(leaving_moments, out, moment)
-        count = _touch(entering, at, end, stamps, moment, touched, 0)
-        count = _touch(leaving, out, out_end, stamps, moment, touched, count)
+    width = index.keys.shape[1]
+    columns, moments = np.empty((width, comes + goes), np.int64), np.empty(comes + goes, np.int64)
+    for at in range(comes + goes):
+        entry = appeared[0, at] if at < comes else vanished[0, at - comes]
+        moments[at] = appeared[1, at] if at < comes else vanished[1, at - comes]
+        for column in range(width):
+            columns[column, at] = index.keys[entry, column]
+    return columns, moments
+
+
+@njit
+def distinct_changes(index, stamps, rows, came_at, went_at):
+    """Which rows begin to count at each moment, and which cease to (equations 4 and 5).
+
+    `rows` are those that come, and behind them those that go. Gives the columns of the rows that appear, and behind
+    them those that vanish, their moments, and how many appear. The index has room for what comes, `stamps` are the last
+    moment of each entry.
+    """
+    came, went = came_at.shape[0], went_at.shape[0]
+    entries, touched = entries_of(index, rows), np.empty(came + went, np.int32)
+    before = np.empty(came + went, np.bool_)
+    appeared, vanished = np.empty((2, came), np.int64), np.empty((2, went), np.int64)
+    comes = goes = at = out = 0
+    while at < came or out < went:
+        moment = _next_moment(came_at, at, went_at, out)
+        end, out_end = _moment_end(came_at, at, moment), _moment_end(went_at, out, moment)
+        count = _touch(entries, at, end, stamps, moment, touched, 0)
+        count = _touch(entries, came + out, came + out_end, stamps, moment, touched, count)
         for place in range(count):
             before[place] = index.counts[touched[place]] > 0
         for row in range(at, end):
-            _count(index, entering[row], 1)
-        for row in range(out, out_end):
-            _count(index, leaving[row], -1)
+            _count(index, entries[row], 1)
+        for row in range(came + out, came + out_end):
+            _count(index, entries[row], -1)
         for place in range(count):
             entry = touched[place]
             if index.counts[entry] > 0 and not before[place]:
-                appeared[comes], appeared_moments[comes] = entry, moment
+                appeared[0, comes], appeared[1, comes] = entry, moment
                 comes += 1
             elif index.counts[entry] == 0 and before[place]:
-                vanished[goes], vanished_moments[goes] = entry, moment
+                vanished[0, goes], vanished[1, goes] = entry, moment
                 goes += 1
         at, out = end, out_end
-    return appeared[:comes], appeared_moments[:comes], vanished[:goes], vanished_moments[:goes]
-
-
-@njit
-def _rows(index, entries):
-    """The keys of entries, one column a row of the result: columns are what tables take."""
-    width = index.keys.shape[1]
-    rows = np.empty((width, entries.shape[0]), np.int64)
-    for at in range(entries.shape[0]):
-        for column in range(width):
-            rows[column, at] = index.keys[entries[at], column]
-    return rows
-
-
-@njit
-def distinct_moments(counted, stamps, came, came_at, went, went_at):
-    """The columns of the rows that appear, with their moments, and of those that vanish, with theirs.
-
-    `counted` are the arrays of a one-way index with room for what comes, `stamps` the last moment of each entry.
-    """
-    index = IndexArrays(counted[0], counted[1], counted[2], counted[3], counted[4])
-    comes, goes = entries_of(index, came), entries_of(index, went)
-    appeared, appeared_at, vanished, vanished_at = running_distinct(index, stamps, comes, came_at, goes, went_at)
-    return _rows(index, appeared), appeared_at, _rows(index, vanished), vanished_at
+    columns, moments = _changed(index, appeared, comes, vanished, goes)
+    return columns, moments, comes

@@ -9,6 +9,7 @@ together.
 """
 
 from copy import copy
+from typing import Any
 
 from llvmlite import ir
 from llvmlite.binding import parse_bitcode
@@ -140,7 +141,7 @@ class _WrapperAPI(PythonAPI):
     is a constant of the wrapper, as the array's dtype is.
     """
 
-    constants = None
+    constants: Any = None  # those of the wrapper, an EnvironmentManager
 
     def serialize_object(self, obj):
         return obj if isinstance(obj, type) else super().serialize_object(obj)

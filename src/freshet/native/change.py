@@ -7,7 +7,7 @@ so that Python runs once per batch and operator, and loops over rows and moments
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -99,6 +99,13 @@ class StackedChanges(Operator, Protocol):
 
     def stacked_changes(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
         """As `stack_changes` gives its changes."""
+
+
+def stacked_changes_of(operator: Operator) -> Callable[[MomentBatch], tuple[Table, Ids, Ids]]:
+    """What gives the changes of an operator one behind the other."""
+    if isinstance(operator, StackedChanges):
+        return operator.stacked_changes
+    return lambda batch: stack_changes(operator.changes(batch))
 
 
 class RowsAtHand(Operator, Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
@@ -73,7 +73,7 @@ class LeafBuffer:
 
     An element that deletes its triple ends the life of its row.
 
-    `step_all` takes a batch in. `fresh` and `dead` then give the rows whose lives began and ended in it, in order;
+    `LeafSet.step` takes a batch in. `fresh` and `dead` then give the rows whose lives began and ended in it, in order;
     `born` and `died` have the moments. Rows that died can be read, and found by indexes, until the next step.
     """
 
@@ -228,7 +228,7 @@ class LeafBuffer:
 
     def step(self, number: int, first_moment: int, moves: Moves) -> None:
         """Take a batch in."""
-        step_all([self], np.array([self.record.address]), number, first_moment, moves)
+        LeafSet([self]).step(number, first_moment, moves)
 
     def make_waiting_room(self) -> None:
         """See that what matches can wait, and delete."""
@@ -342,21 +342,26 @@ class LeafBuffer:
         return [*self._indexes.values(), *self._ordered.values()]  # as they are now: its thread may add one
 
 
-def step_all(
-    leaves: Sequence[LeafBuffer], addresses: Ids, number: int, first_moment: int, moves: Moves
-) -> list[LeafBuffer]:
-    """Take a batch into leaf buffers, whose records are at these addresses; gives those in which anything changes."""
-    changed, at, count = np.zeros(len(leaves) + 1, np.int64), 0, len(leaves)
-    while (at := _STEP.run(addresses, at, number, first_moment, *moves, changed)) < count:
-        leaves[at].make_room()
-    if count == 1:
-        found = [*leaves] if changed.item(0) else []
-    else:
-        found = [leaves[at] for at in changed[1 : changed.item(0) + 1].tolist()]
-    for leaf in found:
-        if leaf.is_followed:
-            leaf.follow_step(moves)
-    return found
+class LeafSet:
+    """Leaf buffers that take batches in together, in one call of a kernel."""
+
+    def __init__(self, leaves: Iterable[LeafBuffer]) -> None:
+        self._leaves = tuple(leaves)
+        self._addresses = np.array([leaf.record.address for leaf in self._leaves], np.int64)
+        self._changed = np.zeros(len(self._leaves) + 1, np.int64)
+        self._single_changed = self._changed.data  # single numbers are read and written through it in half the time
+
+    def step(self, number: int, first_moment: int, moves: Moves) -> list[LeafBuffer]:
+        """Take a batch in; gives those in which anything changes."""
+        leaves, changed, at = self._leaves, self._single_changed, 0
+        changed[0] = 0
+        while (at := _STEP.run(self._addresses, at, number, first_moment, *moves, self._changed)) < len(leaves):
+            leaves[at].make_room()
+        found = [leaves[changed[place]] for place in range(1, changed[0] + 1)]
+        for leaf in found:
+            if leaf.is_followed:
+                leaf.follow_step(moves)
+        return found
 
 
 def receive_all(leaves: Sequence[LeafBuffer], addresses: Ids, elements: Elements) -> list[LeafBuffer]:

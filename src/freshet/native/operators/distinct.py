@@ -15,10 +15,10 @@ from __future__ import annotations
 import numpy as np
 
 from freshet.kernels.direct_call import DirectCall
-from freshet.kernels.distinct import distinct_moments
+from freshet.kernels.distinct import distinct_changes
 from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.one_way_index import Ids, OneWayIndex
-from freshet.native.change import NOTHING, Change, MomentBatch, Operator
+from freshet.native.change import NOTHING, Change, MomentBatch, Operator, stacked_changes_of
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.r2s.bags import as_rows
 from freshet.oneshot.table import Table
@@ -31,12 +31,12 @@ class DistinctOp:
     """Each row of its child once."""
 
     def __init__(self, child: Operator, names: frozenset[str]) -> None:
-        self._child = child
+        self._child = child  # where a sweep of terms finds what it holds
+        self._stacked = stacked_changes_of(child)
         self._names = tuple(sorted(names))
         self._counted = OneWayIndex(len(self._names))
         self._stamps = np.empty(0, np.int64)  # the last moment that changed each entry
-        self._nothing = np.empty((0, len(self._names)), np.int64)
-        self._run = DirectCall(distinct_moments)
+        self._run = DirectCall(distinct_changes)
 
     def __len__(self) -> int:
         return self._counted.live
@@ -47,28 +47,28 @@ class DistinctOp:
         return self._counted.held_bytes + self._stamps.itemsize * self._counted.live
 
     def changes(self, batch: MomentBatch) -> Change:
-        change = self._child.changes(batch)
-        if change.is_empty:
+        table, came_at, went_at = self._stacked(batch)
+        if table.count == 0:
             return NOTHING
-        self._make_room(change.came.count)
-        came, came_at, went, went_at = self._run.run(
-            tuple(self._counted.arrays),
+        self._make_room(len(came_at))
+        columns, moments, comes = self._run.run(
+            self._counted.arrays,
             self._stamps,
-            self._rows(change.came),
-            np.ascontiguousarray(change.came_at),
-            self._rows(change.went),
-            np.ascontiguousarray(change.went_at),
+            as_rows(table, self._names),
+            np.ascontiguousarray(came_at),
+            np.ascontiguousarray(went_at),
         )
-        return Change(self._table(came, came_at), came_at, self._table(went, went_at), went_at)
+        if len(moments) == 0:
+            return NOTHING
+        if comes == len(moments):
+            return Change(self._table(columns, comes), moments, NOTHING.went, NOTHING.went_at)
+        came, went = self._table(columns[:, :comes], comes), self._table(columns[:, comes:], len(moments) - comes)
+        return Change(came, moments[:comes], went, moments[comes:])
 
     def _make_room(self, more: int) -> None:
         self._counted.make_room(more)
         if len(self._stamps) < self._counted.capacity:
             self._stamps = longer(self._stamps, self._counted.capacity, _NEVER_YET)
 
-    def _rows(self, table: Table) -> Ids:
-        return as_rows(table, self._names) if table.count else self._nothing
-
-    def _table(self, columns: Ids, moments: Ids) -> Table:
-        count = len(moments)
+    def _table(self, columns: Ids, count: int) -> Table:
         return Table({name: columns[at] for at, name in enumerate(self._names)}, count) if count else _NO_ROWS

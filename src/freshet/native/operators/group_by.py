@@ -8,7 +8,7 @@ from __future__ import annotations
 from freshet.algebra.expressions import Aggregate, Variable
 from freshet.expressions.evaluate import evaluate
 from freshet.native.buffers.one_way_index import Ids
-from freshet.native.change import NOTHING, Change, MomentBatch, Operator, StackedChanges, stack_changes
+from freshet.native.change import NOTHING, Change, MomentBatch, Operator, stacked_changes_of
 from freshet.native.operators.group import GroupOp
 from freshet.native.plan.plan import PlanGroup
 from freshet.native.r2s.bags import as_rows
@@ -20,7 +20,6 @@ class GroupByOp:
     """Groups of its child's rows, each as one row with its aggregates."""
 
     def __init__(self, child: Operator, plan: PlanGroup, dictionary: Dictionary) -> None:
-        self._child = child
         self._keys = plan.keys
         names = (*plan.keys, *(name for name, _ in plan.aggregates))
         self._places = tuple(enumerate(names, start=1))  # below the moments
@@ -29,7 +28,8 @@ class GroupByOp:
         self._dictionary = dictionary
         self._groups = GroupOp(len(plan.keys), self._aggregates, dictionary)
         self._started = False
-        self._stacked = child.stacked_changes if isinstance(child, StackedChanges) else self._stack
+        self._child = child  # where a sweep of terms finds what it holds
+        self._stacked = stacked_changes_of(child)
 
     def changes(self, batch: MomentBatch) -> Change:
         table, came_at, went_at = self._stacked(batch)
@@ -39,9 +39,6 @@ class GroupByOp:
         arguments = [self._argument(aggregate, table) for aggregate in self._aggregates]
         changed, comes, goes = self._groups.step(batch, self._key_rows(table), arguments, came_at, went_at)
         return Change(*self._timed(changed[0], comes), *self._timed(changed[1], goes))
-
-    def _stack(self, batch: MomentBatch) -> tuple[Table, Ids, Ids]:
-        return stack_changes(self._child.changes(batch))
 
     def rows(self) -> Table:
         """The rows of all groups that there are."""

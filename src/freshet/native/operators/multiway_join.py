@@ -268,8 +268,6 @@ class MultiwayJoinOp:
         count = len(pointers)
         if count == 0:
             return NOTHING.came
-        if count == 1:
-            return Table({name: self._values(pointers, home) for name, home in self._wanted.items()}, 1)
         columns = {name: self._values(pointers, home) for name, home in self._others.items()}
         if self._names_read:
             found = _VALUES.run(self._plan.arrays[0], np.ascontiguousarray(pointers), self._homes_read)

@@ -45,10 +45,13 @@ def replacement(before: Table, now: Table, names: Sequence[str], moment: int) ->
 
 def as_rows(table: Table, names: Sequence[str]) -> Ids:
     """Some columns of a table side by side."""
-    if table.count == 1:  # NumPy takes as long for each column of an array that is there
-        columns = table.columns
-        return np.array([[columns[name].item() if name in columns else 0 for name in names]], np.int64)
     rows = np.empty((table.count, len(names)), np.int64)
+    if table.count == 1:  # NumPy takes twice as long for a column
+        columns, numbers = table.columns, rows.data
+        for at, name in enumerate(names):
+            column = columns.get(name)
+            numbers[0, at] = 0 if column is None else column.item()
+        return rows
     for at, name in enumerate(names):
         rows[:, at] = table.column(name)
     return rows

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from freshet.algebra.windows import WindowOperator
-from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern, Moves, step_all
+from freshet.native.buffers.leaf_buffer import LeafBuffer, LeafPattern, LeafSet, Moves
 from freshet.native.buffers.one_way_index import Ids
 from freshet.native.s2r.feed import Feed
 
@@ -39,7 +39,7 @@ class WindowContent(ABC):
         self.entering = self.leaving = NO_MOMENTS  # the moments of those that enter and leave in the present batch
         self.leaves: dict[LeafPattern, LeafBuffer] = {}
         self.filled: dict[LeafBuffer, None] = {}  # those that have rows inside, or rows that wait to enter
-        self._stepped: tuple[tuple[LeafBuffer, ...], Ids] | None = None  # these, and the addresses of their records
+        self._stepped: LeafSet | None = None  # these
 
     @property
     def content(self) -> WindowContent:
@@ -135,12 +135,12 @@ class WindowContent(ABC):
         entering, leaving = len(self.entering), len(self.leaving)
         if not (entering or leaving) or not self.filled:
             return []
-        if self._stepped is None:
-            leaves = tuple(self.filled)
-            self._stepped = leaves, np.array([leaf.record.address for leaf in leaves], np.int64)
+        stepped = self._stepped
+        if stepped is None:
+            stepped = self._stepped = LeafSet(self.filled)
         entered, left = self.entered, self.left
         moves = Moves(entered, entered - entering, self.entering, left, left - leaving, self.leaving)
-        changed = step_all(*self._stepped, number, first_moment, moves)
+        changed = stepped.step(number, first_moment, moves)
         if leaving or not self.expires:
             for leaf in changed:
                 if leaf.is_empty:

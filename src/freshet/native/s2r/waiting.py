@@ -49,9 +49,13 @@ class WaitingElements:
         if self.from_ms >= time_ms:
             return None
         parts = self._parts
-        if len(parts) == 1 and parts[0][1] < time_ms:
-            _, _, elements = parts.pop()
-            self.from_ms, self.count = AFTER_ALL_TIME, 0
+        if not self._tangled and parts[0][1] < time_ms and (len(parts) == 1 or parts[1][0] >= time_ms):
+            _, _, elements = parts.popleft()  # as it mostly is where elements come one by one
+            if parts:
+                self.from_ms = parts[0][0]
+                self.count -= len(elements.times)
+            else:
+                self.from_ms, self.count = AFTER_ALL_TIME, 0
             return elements
         if self._tangled:
             whole = merge_in_order([elements for _, _, elements in parts])

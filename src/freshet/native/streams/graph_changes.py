@@ -56,6 +56,8 @@ class GraphChanges:
     def go_on(self, *, ended: bool = False) -> list[Elements]:
         """Change the graph as far as streams have come, and evaluate what is due before; gives what has entered."""
         entered: list[Elements] = []
+        if not self._waiting:
+            return entered
         while come := [each for each in self._waiting if self._next_ms(each) <= self._router.common_watermark(each)]:
             stream = min(come, key=self._next_ms)
             entered += self._enter(stream)
