@@ -26,7 +26,7 @@ from freshet.algebra.nodes import (
 from freshet.algebra.scope import variables_in_scope
 from freshet.rdf.collector import collector_paused
 from freshet.rdf.deadline import current
-from freshet.rdf.errors import QuerySyntaxError
+from freshet.rdf.errors import QuerySyntaxError, UnsupportedError
 from freshet.rdf.ids import XSD_INTEGER
 from freshet.rdf.terms import Iri, Literal, Term
 from freshet.syntax.dialects import Dialect
@@ -116,8 +116,7 @@ class PatternTransformer(WindowTransformer, ABC):
                 return chain(Union, [self.group(child) for child in trees(branch)])
             case "graph":
                 if self._in_window:
-                    message = "GRAPH in a window is not supported yet: streams do not keep the names of graphs"
-                    raise self.source.unsupported(message, offset(branch))
+                    raise self._graph_in_window(branch)
                 return Graph(self.variable_or_iri(tokens(branch)[0]), self.group(trees(branch)[0]))
             case "window":
                 self.mark(Dialect.RSPQL, "WINDOW", branch)
@@ -138,6 +137,10 @@ class PatternTransformer(WindowTransformer, ABC):
                 return self.values(branch)
             case _:
                 return self.sub_select(branch)
+
+    def _graph_in_window(self, branch: Tree) -> UnsupportedError:
+        message = "GRAPH in a window is not supported yet: streams do not keep the names of graphs"
+        return self.source.unsupported(message, offset(branch))
 
     def _window_group(self, branch: Tree) -> Node:
         outer, self._in_window = self._in_window, True

@@ -151,7 +151,10 @@ class QueryTransformer(SolutionTransformer):
         """The pattern; in CQELS-QL all of it is of the one stream that there is, unless it says which part is."""
         if self._implicit_window is None:
             return self.group(branch)
-        return Window(self._implicit_window, self._window_group(branch))
+        return self._in_implicit_window(self._window_group(branch))
+
+    def _in_implicit_window(self, pattern: Node) -> Node:
+        return pattern if self._implicit_window is None else Window(self._implicit_window, pattern)
 
     def _form(self, branch: Tree) -> Query:
         """The query without what stands before its pattern."""
@@ -168,7 +171,8 @@ class QueryTransformer(SolutionTransformer):
                 return Query(QueryForm.CONSTRUCT, root, template=template)
             case "construct_where_query":
                 template = _template(self.quads(children[1]))
-                root = self.modified(self._template_pattern(children[1]), modifiers, values)
+                pattern = self._in_implicit_window(self._template_pattern(children[1]))
+                root = self.modified(pattern, modifiers, values)
                 return Query(QueryForm.CONSTRUCT, root, template=template)
             case _:
                 pattern = self._where(children[2]) if children[2].data == "group" else EMPTY
@@ -180,6 +184,8 @@ class QueryTransformer(SolutionTransformer):
         node: Node = EMPTY
         for number, part in enumerate(trees(branch)):
             self.basic_graph_pattern = number
+            if part.data == "quads_graph" and self._implicit_window is not None:
+                raise self._graph_in_window(part)
             if part.data == "quads_graph" and tokens(part)[0].type == "BLANK_NODE_LABEL":
                 raise self.source.error("a graph of a pattern is an IRI or a variable", offset(part))
             blocks = trees(part) if part.data == "quads_graph" else [part]

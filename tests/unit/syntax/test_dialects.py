@@ -214,6 +214,10 @@ OTHER_FORMS = [
         "CONSTRUCT { ?s ?p 1 } FROM STREAM s [ALL] { STREAM s { ?s ?p ?o } }",
     ),
     (
+        "CONSTRUCT FROM STREAM s [NOW] WHERE { ?s ?p ?o }",
+        "CONSTRUCT { ?s ?p ?o } FROM STREAM s [NOW] { STREAM s { ?s ?p ?o } }",
+    ),
+    (
         "SELECT * FROM STREAM s [SLIDE 30s STEP 10s] { STREAM s { ?s ?p ?o } }",
         "SELECT * FROM STREAM s [RANGE 30s STEP 10s] { STREAM s { ?s ?p ?o } }",
     ),
