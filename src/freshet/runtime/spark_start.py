@@ -18,15 +18,20 @@ if TYPE_CHECKING:
 @contextmanager
 def starting_spark(pipeline: Pipeline) -> Iterator[Future[SparkSession]]:
     """Spark for a pipeline, started in a thread of its own while the graph is loaded and queries are registered."""
+    from freshet.spark.jvm import start_jvm
+    from freshet.spark.settings import all_settings
+
+    config, master = dict(pipeline.spark.config), pipeline.spark.master
+    if uses_kafka(pipeline):
+        from freshet.spark.live.connector import kafka_settings
+
+        config |= kafka_settings(config)
+    jvm = start_jvm(all_settings(config), master)
     # Imported here: two threads that import at once can meet half of a module.
-    from freshet.spark.live.connector import kafka_settings
     from freshet.spark.session import spark_session
 
     def start() -> SparkSession:
-        config = pipeline.spark.config
-        if uses_kafka(pipeline):
-            config = {**config, **kafka_settings(config)}
-        return spark_session(config, master=pipeline.spark.master)
+        return spark_session(config, master=master, jvm=jvm)
 
     with ThreadPoolExecutor(1, thread_name_prefix="freshet-spark") as thread:
         spark = thread.submit(start)

@@ -13,15 +13,15 @@ import shutil
 import subprocess
 import time
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
-
-import pyspark
 
 from freshet.cache_folder import cache_folder
 
 _SETTLED_SECONDS = 5  # a JVM takes less than one to write an archive
 _END_SECONDS = 120  # for the JVM to end, archive included: some seconds on an idle machine
 _MAKES = "-XX:ArchiveClassesAtExit="
+_CLASS_PATH = 2  # a number for each order of the jars that `jvm.py` has made
 
 
 def archive_options() -> list[str]:
@@ -57,17 +57,27 @@ def end_with_archive(jvm: subprocess.Popen[bytes]) -> None:
 
 def _archive() -> Path | None:
     """Where the archive of this Java and this Spark is, or will be. None where there is no Java."""
-    java = _java()
-    if java is None:
+    program = java()
+    if program is None:
         return None
-    state = f"{java} {java.stat().st_mtime_ns} {pyspark.__version__} {Path(pyspark.__file__).parent}"
+    jars = sorted(jar.name for jar in (spark_folder() / "jars").glob("*.jar"))
+    state = f"{program} {program.stat().st_mtime_ns} {spark_folder()} {jars} {_CLASS_PATH}"
     return cache_folder() / "spark" / f"{hashlib.sha256(state.encode()).hexdigest()[:20]}.jsa"
 
 
-def _java() -> Path | None:
+def java() -> Path | None:
+    """The program that runs Spark's JVM."""
     home = os.environ.get("JAVA_HOME")
     found = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
     return None if found is None else Path(found).resolve()
+
+
+def spark_folder() -> Path:
+    """Where Spark is installed. PySpark is not imported for that."""
+    spec = find_spec("pyspark")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
 
 
 def _take_finished(archive: Path) -> None:

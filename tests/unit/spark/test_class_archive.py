@@ -73,5 +73,5 @@ def test_without_java_or_a_folder_there_is_none(tmp_path, monkeypatch):
     (tmp_path / "taken").write_text("")
     monkeypatch.setenv("FRESHET_CACHE_DIR", str(tmp_path / "taken"))
     assert archive_options() == []
-    monkeypatch.setattr(class_archive, "_java", lambda: None)
+    monkeypatch.setattr(class_archive, "java", lambda: None)
     assert archive_options() == []
