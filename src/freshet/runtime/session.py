@@ -550,7 +550,7 @@ class Session:
         The query is evaluated whenever one of its windows moves, or at multiples of `every_ms`. A query that fails is
         removed and added to `failures`; the others continue. So is one whose callback raises.
 
-        A SELECT without a window is a live query (docs/reference/queries.md): an RSTREAM report with its whole
+        A query without a window is a live query (docs/reference/queries.md): an RSTREAM report with its whole
         answer comes at once, also where that is empty. After each change of the stored data a DSTREAM report has the
         solutions that are removed and an ISTREAM report those that are added. The time of a report is the latest event
         time that was absorbed by then. A checkpoint does not keep live queries.
@@ -562,7 +562,7 @@ class Session:
         (docs/explanation/federation.md). Its reports come from a thread of its own.
 
         Args:
-            text: The query, in RSP-QL, C-SPARQL or CQELS-QL, or a SELECT without a window.
+            text: The query, in RSP-QL, C-SPARQL or CQELS-QL, or a query without a window.
             name: Its name, if the text has none (REGISTER).
             rename: Whether it has the given name also where the text has another.
             on_report: Called with each report. Without a callback reports wait in the RegisteredQuery that is returned.
