@@ -203,6 +203,8 @@ class WindowTransformer(TripleTransformer, ABC):
         stream, clause = self.variable_or_iri(tokens(branch)[0]), trees(branch)[0]
         if clause.data in ("past_window", "recent_window"):
             self.mark(Dialect.SPARQLSTREAM, "STREAM with this window", branch)
+            if self.windows and self.merges:
+                raise self.source.error("FROM NAMED STREAM and STREAM { } do not go together", offset(branch))
             self.merges = False
             return self._declare(self._window_since(stream, clause)), stream if isinstance(stream, Variable) else None
         self.mark(Dialect.CQELS, "STREAM", branch)

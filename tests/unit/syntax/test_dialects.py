@@ -262,6 +262,7 @@ def test_a_stream_pattern_of_sparqlstream():
     [
         ("SELECT * FROM STREAM s [NOW] FROM STREAM t [NOW] { ?s ?p ?o }", r"goes with STREAM s \{"),
         ("SELECT * FROM STREAM s [NOW] FROM <g> { ?s ?p ?o }", r"goes with STREAM s \{"),
+        ("SELECT * FROM NAMED STREAM <s> [NOW - 1s] { STREAM <s> [NOW - 1s] { ?s ?p ?o } }", "do not go together"),
         ("SELECT * FROM NAMED WINDOW <w> ON <s> [OFFSET 1 RANGE 2 STEP 1] { }", "RANGE must not be longer than OFFSET"),
         ("SELECT * FROM NAMED WINDOW <w> ON <s> [FROM <g>] { }", "expected NOW"),
         (
