@@ -7,11 +7,14 @@ in small pieces, and each of them is an occasion to stop.
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 import pyoxigraph
 
 from freshet.rdf.deadline import current
+from freshet.rdf.errors import InputError
 from freshet.rdf.json_nesting import check_json
 from freshet.rdf.xml_entities import check_xml
 
@@ -26,6 +29,17 @@ def parse_document(
         check(source, file)
     pieces = _Pieces(io.BytesIO(source) if isinstance(source, bytes) else source)
     return pyoxigraph.parse(cast("BinaryIO", pieces), form, base_iri=base, rename_blank_nodes=renaming)
+
+
+@contextmanager
+def long_terms_refused(file: str) -> Iterator[None]:
+    """Within, a term that is longer than parsers take is an error of the document, not of the machine."""
+    try:
+        yield
+    except MemoryError as error:
+        if "maximal size" not in str(error):
+            raise
+        raise InputError("a term is longer than 16 MiB", file=file) from None
 
 
 class _Pieces(io.RawIOBase):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pyoxigraph
 
+from freshet.rdf.documents import long_terms_refused
 from freshet.rdf.elements import FURTHEST_MS
 from freshet.rdf.errors import InputError
 from freshet.rdf.oxigraph import parse_error, parsed_key
@@ -80,7 +81,7 @@ class LineParser:
             if len(quads) != len(lines):
                 return None
             return [self._statement(*row) for row in zip(lines, times, quads, deletes, strict=True)]
-        except (SyntaxError, InputError):
+        except (SyntaxError, InputError, MemoryError):
             return None
 
     def _parse_line(self, line: int, text: bytes) -> list[ParsedStatement]:
@@ -96,7 +97,8 @@ class LineParser:
                 raise self._error(NO_DELETIONS, number, match.start(3) + 1)
             time_ms, deletes = read_ms, match[3] is not None
         try:
-            quads = list(pyoxigraph.parse(text[prefix:], self._form))
+            with long_terms_refused(self.file):
+                quads = list(pyoxigraph.parse(text[prefix:], self._form))
             statements = [self._statement(line, time_ms, quad, deletes) for quad in quads]
         except SyntaxError as error:
             raise parse_error(error, self.file, line=number, column_offset=prefix) from None

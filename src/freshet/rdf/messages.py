@@ -16,7 +16,7 @@ import pyoxigraph
 from numpy.typing import NDArray
 
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.documents import parse_document
+from freshet.rdf.documents import long_terms_refused, parse_document
 from freshet.rdf.errors import InputError
 from freshet.rdf.formats import FORMATS, N3_HINT, is_line_format
 from freshet.rdf.ntriples import scan_statements
@@ -117,8 +117,9 @@ class MessageReader:
             try:
                 # A line for the prefixes of messages before: columns in errors are those of the file.
                 given = text if is_line_format(form) else head + b"\n" + text
-                parser = parse_document(given, form, self.file, base, renaming=renaming)
-                statements = pyoxigraph.serialize(parser, format=pyoxigraph.RdfFormat.N_QUADS)
+                with long_terms_refused(self.file):
+                    parser = parse_document(given, form, self.file, base, renaming=renaming)
+                    statements = pyoxigraph.serialize(parser, format=pyoxigraph.RdfFormat.N_QUADS)
                 assert statements is not None
             except SyntaxError as error:
                 found = document_error(error, form, self.file)

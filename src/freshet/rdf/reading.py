@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from freshet.rdf.compression import open_input
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.documents import parse_document
+from freshet.rdf.documents import long_terms_refused, parse_document
 from freshet.rdf.errors import InputError
 from freshet.rdf.formats import FORMATS, N3_HINT, format_name, is_line_format, rdf_format
 from freshet.rdf.line_parser import LineParser
@@ -136,9 +136,10 @@ def parse_rdf(
 def nquads_pieces(source: bytes | BinaryIO, form: pyoxigraph.RdfFormat, file: str, base: str | None) -> Iterator[bytes]:
     """A document in any format as N-Quads, some thousand at a time."""
     try:
-        parser = parse_document(source, form, file, base)
-        while text := pyoxigraph.serialize(islice(parser, _BLOCK_QUADS), format=pyoxigraph.RdfFormat.N_QUADS):
-            yield text
+        with long_terms_refused(file):
+            parser = parse_document(source, form, file, base)
+            while text := pyoxigraph.serialize(islice(parser, _BLOCK_QUADS), format=pyoxigraph.RdfFormat.N_QUADS):
+                yield text
     except SyntaxError as error:
         raise document_error(error, form, file) from None
 

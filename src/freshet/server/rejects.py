@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
+from collections.abc import Sequence
 from typing import Any
 
 from freshet.rdf.errors import FreshetError
@@ -35,9 +36,12 @@ class Rejects:
             }
         )
 
-    def add_record(self, stream: str, reason: str, record: str) -> None:
-        """Note a record of a post that could not be mapped."""
-        self.add(stream, FreshetError(reason), record.encode())
+    def add_records(self, stream: str, rejected: Sequence[tuple[str, str]]) -> None:
+        """Note records of a post that could not be mapped, each with its reason: there may be millions."""
+        newest = rejected[-_NEWEST:]
+        for reason, record in newest:
+            self.add(stream, FreshetError(reason), record.encode())
+        self.counts[stream] += len(rejected) - len(newest)
 
     def json(self) -> dict[str, Any]:
         """How many there were, and the newest, last come first."""

@@ -216,8 +216,7 @@ async def _post_records(
 
 def _note_rejects(shared: Served, iri: str, mapped: MappedRecords) -> dict[str, Any]:
     """Keep and count rejected records; their number, and the first of them."""
-    for reject in mapped.rejected:
-        shared.rejects.add_record(iri, *reject)
+    shared.rejects.add_records(iri, mapped.rejected)
     first = [{"reason": reason, "record": record[:_SHOWN]} for reason, record in mapped.rejected[:_FIRST_REJECTS]]
     return {"count": len(mapped.rejected), "first": first}
 

@@ -57,3 +57,10 @@ def test_millions_of_bad_lines_are_refused_by_the_first():
 def test_a_document_that_is_too_deep_is_refused():
     with pytest.raises(InputError, match="body: the document is nested more than 256 deep"):
         MessageReader(Dictionary(), "", "body").read(b'{"x:p":' * 20000 + b"1" + b"}" * 20000, "jsonld")
+
+
+def test_a_term_that_is_too_long_is_refused():
+    with pytest.raises(InputError, match="body: a term is longer than 16 MiB"):
+        MessageReader(Dictionary(), "", "body").read(b"<http://e/%b> <x:p> 1 ." % (b"a" * (17 << 20)), "ttl")
+    _, errors = scan_timed(b'1\t<x:s> <x:p> "%b\\u0061" .\n' % (b"a" * (17 << 20)), Dictionary(), "body")
+    assert [str(error) for error in errors] == ["body:1:3: a term is longer than 16 MiB"]

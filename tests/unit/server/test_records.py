@@ -93,6 +93,19 @@ def test_rejected_records_are_answered_counted_and_kept():
         assert (status, found["rejected"]["count"]) == (422, 1)
 
 
+def test_documents_of_many_records():
+    """Whole beside each of its records, the text of this document would be 6 GB."""
+    rows = 20_000
+    table = "id,name,page,at\n" + "".join(f"{row},x,urn:a,5\n" for row in range(rows))
+    with server(Session()) as http:
+        put(http, "CSV", "", time="at", time_form="epoch_ms")
+        status, found = post(http, table.replace(",5\n", ",noon\n", 300), "text/csv")
+        assert (status, found["records"], found["rejected"]["count"]) == (200, rows, 300)
+        assert {each["record"] for each in found["rejected"]["first"]} == {table.replace(",5", ",noon", 300)[:500]}
+        assert len(json.loads(http.get("/rejects").data)["rejects"]) == 200
+        assert json.loads(http.get(_S).data)["rejected"] == 300
+
+
 def test_a_repeated_post_counts_once():
     with server(Session()) as http:
         put(http, "JSONPath", "$", time="at", time_form="epoch_ms")
