@@ -159,6 +159,7 @@ def paced_figures(workload: str, name: str, done: Replayed) -> list[Figure]:
     least, median, most = LATENCY_MS[workload].get(name, (None, None, None))
     return [
         _figure(workload, name, "latency_median", np.median(done.latencies_ms), "ms", median),
+        _figure(workload, name, "latency_p99", np.percentile(done.latencies_ms, 99), "ms"),
         _figure(workload, name, "latency_least", done.latencies_ms.min(), "ms", least),
         _figure(workload, name, "latency_most", done.latencies_ms.max(), "ms", most),
         _figure(workload, name, "micro_batch_median", np.median(done.batches_ms), "ms"),

@@ -151,6 +151,7 @@ def test_figures_have_the_baselines_of_the_thesis_and_a_picture() -> None:
     assert named["bursts_dynamic_completeness"].baseline.value == 0.982
     assert named["constant_tumbling_latency_median"].baseline.value == 1_915
     assert named["constant_sliding_latency_median"].value == 20
+    assert named["constant_sliding_latency_p99"].value == pytest.approx(59.2)
     assert named["constant_sliding_completeness"].baseline is None
     picture = plot({name: figure.value for name, figure in named.items()}, list(WINDOWS), ["constant", "bursts"])
     bars = ElementTree.fromstring(picture).findall("{http://www.w3.org/2000/svg}rect")
