@@ -15,9 +15,9 @@ _LINE = 64
 
 
 def aligned(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """An array with nothing in it yet."""
+    """An array of zeros."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    memory = np.empty(size + _LINE, np.uint8)
+    memory = np.zeros(size + _LINE, np.uint8)
     start = -memory.ctypes.data % _LINE
     array: NDArray[Any] = memory[start : start + size].view(dtype).reshape(shape)
     return array

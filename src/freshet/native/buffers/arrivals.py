@@ -34,7 +34,7 @@ class Arrivals(Generic[Value]):
 
     def __init__(self, dtype: type[Value], shape: tuple[int, ...] = ()) -> None:
         self.record = Record(records.QUEUE_FIELDS)
-        self._use(np.empty(_FIRST_CAPACITY, np.int64), np.empty((_FIRST_CAPACITY, *shape), dtype))
+        self._use(np.zeros(_FIRST_CAPACITY, np.int64), np.zeros((_FIRST_CAPACITY, *shape), dtype))
         self._write_row = Struct(f"={prod(shape)}q").pack_into
 
     def _use(self, positions: Ids, values: NDArray[Value]) -> None:
@@ -92,7 +92,7 @@ class Arrivals(Generic[Value]):
         positions, values = self._positions, self._values
         capacity = max(room_for(there, more), _SECOND_CAPACITY)
         if capacity > room or (8 * capacity < room and room > _SECOND_CAPACITY):
-            self._use(np.empty(capacity, np.int64), np.empty((capacity, *values.shape[1:]), values.dtype))
+            self._use(np.zeros(capacity, np.int64), np.zeros((capacity, *values.shape[1:]), values.dtype))
         self._positions[:there] = positions[first:end]
         self._values[:there] = values[first:end]
         fields[records.FIRST], fields[records.END] = 0, there

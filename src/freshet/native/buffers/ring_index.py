@@ -64,7 +64,7 @@ class RingIndex:
         self._ring = RingArrays(nothing, nothing, nothing)
         self.record = Record(records.RING_FIELDS)
         self._use()
-        self._lefts, self._found = np.empty(_FIRST_PAIRS, np.int64), np.empty(_FIRST_PAIRS, np.int32)
+        self._lefts, self._found = np.zeros(_FIRST_PAIRS, np.int64), np.empty(_FIRST_PAIRS, np.int32)
         self._probe = DirectCall(index_probe)
         self._link, self._unlink = DirectCall(index_link), DirectCall(index_unlink)
 
@@ -123,7 +123,7 @@ class RingIndex:
         run, arrays = self._probe.run, self.arrays
         count = run(arrays, keys, lives.born, lives.died, moments, ties, lives.is_still, self._lefts, self._found)
         if count > len(self._found):
-            self._lefts, self._found = np.empty(2 * count, np.int64), np.empty(2 * count, np.int32)
+            self._lefts, self._found = np.zeros(2 * count, np.int64), np.empty(2 * count, np.int32)
             run(arrays, keys, lives.born, lives.died, moments, ties, lives.is_still, self._lefts, self._found)
         return self._lefts[:count].copy(), self._found[:count].copy()
 

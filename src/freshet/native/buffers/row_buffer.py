@@ -30,7 +30,7 @@ class RowBuffer:
         self.names = names
         self._indexes: dict[tuple[int, ...], RingIndex] = {}
         self._ordered: dict[int, OrderedIndex] = {}
-        self.values = np.empty((_FIRST_CAPACITY, len(names)), np.int64)
+        self.values = np.zeros((_FIRST_CAPACITY, len(names)), np.int64)
         self.born = np.zeros(_FIRST_CAPACITY, np.int64)
         self.died = np.zeros(_FIRST_CAPACITY, np.int64)
         self._number = 0

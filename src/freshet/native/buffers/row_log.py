@@ -53,8 +53,8 @@ class RowLog:
         self._is_in_order = True  # whether the oldest went in it
 
     def _use(self, capacity: int) -> None:
-        self._columns = np.empty((len(self._names), capacity), np.int64)
-        self._died = np.empty(capacity, np.int64)
+        self._columns = np.zeros((len(self._names), capacity), np.int64)
+        self._died = np.zeros(capacity, np.int64)
 
     @property
     def held_bytes(self) -> int:

@@ -115,7 +115,7 @@ class Feed:
         self.readers: list[WindowContent] = []
         self.followers: WeakSet[Follower] = WeakSet()
         self.routes: Routes | None = None  # to the leaf buffers of the windows, found anew when these change
-        self._use(np.empty(_FIRST_CAPACITY, np.int64))
+        self._use(np.zeros(_FIRST_CAPACITY, np.int64))
         self._first = begin.number  # the number of the element at place 0
 
     @property
@@ -251,7 +251,7 @@ class Feed:
             oldest = self._first_of(self.time(oldest), oldest)
         kept = self._times[oldest - self._first : self.count - self._first]
         room = room_for(len(kept), more)
-        times = self._times if room <= len(self._times) <= 8 * room else np.empty(room, np.int64)
+        times = self._times if room <= len(self._times) <= 8 * room else np.zeros(room, np.int64)
         times[: len(kept)] = kept
         self._use(times)
         self._first = oldest

@@ -208,3 +208,29 @@ def test_what_is_held_is_found_in_attributes_and_slots_which_stay_where_they_are
     assert "_waiting" in vars(log)
     assert any(isinstance(part, dict) for part in gc.get_referents(log))
     assert {640, 2 * 77_001} <= {number for ids in reachable_ids(log) for number in ids.tolist()}
+
+
+@pytest.mark.parametrize("query", [PLAIN, GROUPED, STORED, COMPUTED])
+def test_room_that_nothing_has_used_yet_keeps_no_terms(query: str, names, monkeypatch) -> None:
+    """Memory that Python gives out again has ids of earlier rows in it, which must not count as held."""
+    mark, plain = 77_003, np.empty
+
+    def marked(*arguments, **options):
+        array = plain(*arguments, **options)
+        if array.dtype == np.int64:
+            array[...] = mark
+        return array
+
+    monkeypatch.setattr(np, "empty", marked)
+    session = freshet.Session(why_elements=100)
+    session.load(names)
+    registered = register(session, query)
+    for batch in range(10):
+        session.push(S, lines(batch))
+        registered.take()
+    holders: list[object] = []
+    monkeypatch.setattr(session.engine, "collector", collector := TermCollector(session.dictionary, 1))
+    monkeypatch.setattr(collector, "sweep", lambda *held: holders.extend(held))
+    session.engine.collect_terms()
+    assert holders
+    assert not any((ids == mark).any() for ids in reachable_ids(*holders))
