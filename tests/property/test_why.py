@@ -98,8 +98,11 @@ def gives_row(
     if asked.template is None:
         row = frozenset((name, by_value(each)) for name, each in wanted.items())
         return row in {frozenset((name, by_value(each)) for name, each in solution) for solution in solutions}
-    triples = {tuple(map(by_value, triple)) for triple in instantiate(asked.template, solutions)}
-    return tuple(map(by_value, wanted.values())) in triples
+    graphless = ox.DefaultGraph()
+    made = {
+        tuple(by_value(each) for each in row if each != graphless) for row in instantiate(asked.template, solutions)
+    }
+    return tuple(map(by_value, wanted.values())) in made
 
 
 def by_value(given: object) -> object:

@@ -1209,7 +1209,13 @@ class Session:
         return len(elements.times) if is_new else 0
 
     def push_recorded(self, stream: str, elements: Elements, origin: Origin | None) -> None:
-        """Push elements of a recording, which nothing else holds. `origin` names their records for `why`."""
+        """Push elements of a recording, which nothing else holds.
+
+        Args:
+            stream: The stream's IRI.
+            elements: Their times and the ids of their terms, as columns.
+            origin: Names their records for `why`.
+        """
         with self.dictionary.pins:
             self.engine.push(stream, elements, origin=origin)
         self.engine.collect_terms()

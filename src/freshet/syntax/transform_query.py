@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import (
     BGP,
-    Graph,
     Node,
     QuadPattern,
     Query,
@@ -20,7 +19,7 @@ from freshet.algebra.nodes import (
 from freshet.algebra.scope import visible_variables
 from freshet.rdf.terms import Iri
 from freshet.syntax.dialects import Dialect
-from freshet.syntax.transform_patterns import EMPTY, join
+from freshet.syntax.transform_patterns import EMPTY
 from freshet.syntax.transform_solutions import SolutionTransformer
 from freshet.syntax.tree import Token, Tree, offset, tokens, trees
 
@@ -181,19 +180,12 @@ class QueryTransformer(SolutionTransformer):
 
     def _template_pattern(self, branch: Tree) -> Node:
         """The pattern of CONSTRUCT WHERE: its template once more, where paths have been refused already."""
-        node: Node = EMPTY
-        for number, part in enumerate(trees(branch)):
-            self.basic_graph_pattern = number
-            if part.data == "quads_graph" and self._implicit_window is not None:
-                raise self._graph_in_window(part)
-            if part.data == "quads_graph" and tokens(part)[0].type == "BLANK_NODE_LABEL":
-                raise self.source.error("a graph of a pattern is an IRI or a variable", offset(part))
-            blocks = trees(part) if part.data == "quads_graph" else [part]
-            steps = [step for block in blocks for step in self.triples_block(block)]
-            triples = BGP(tuple(step for step in steps if isinstance(step, TriplePattern)))
-            is_graph = part.data == "quads_graph"
-            node = join(node, Graph(self.variable_or_iri(tokens(part)[0]), triples) if is_graph else triples)
-        return node
+        graph = next((part for part in trees(branch) if part.data == "quads_graph"), None)
+        if graph is not None:
+            hint = "CONSTRUCT WHERE has no GRAPH: write CONSTRUCT { ... } WHERE { GRAPH ... }"
+            raise self.source.error(hint, offset(graph))
+        steps = [step for block in trees(branch) for step in self.triples_block(block)]
+        return BGP(tuple(step for step in steps if isinstance(step, TriplePattern)))
 
     def _resources(self, branch: Tree, pattern: Node) -> tuple[Iri | Variable, ...]:
         names = tokens(branch)

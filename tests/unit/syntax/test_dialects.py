@@ -270,7 +270,7 @@ def test_a_stream_pattern_of_sparqlstream():
             "expected ADAPTIVE, COUNT, FROM, NOW or RANGE, but found 'RAGE'",
         ),
         ("SELECT * FROM <g> FORM <h> { }", "expected FROM, WHERE or '{', but found 'FORM'"),
-        ("CONSTRUCT WHERE { GRAPH _:g { ?s ?p ?o } }", "a graph of a pattern is an IRI or a variable"),
+        ("CONSTRUCT WHERE { GRAPH <g> { ?s ?p ?o } }", "CONSTRUCT WHERE has no GRAPH"),
     ],
 )
 def test_forms_that_make_no_sense(text, message):
