@@ -27,6 +27,7 @@ LENGTH_BYTES = 4
 CHECKED = np.uint64(1 << 31)
 _8, _16, _24, _32 = (np.uint64(i) for i in (8, 16, 24, 32))
 BLOCK = 64
+_CACHED = 1 << 16  # words
 ABSENT = np.int64(-1)
 UNKNOWN = np.int64(0)
 HELD, PASSED = np.uint8(1), np.uint8(2)  # marks of slots that a sweep keeps
@@ -272,11 +273,25 @@ def is_known(slots, term_id):
 
 @leaf
 def first_unknown(slots, subjects, predicates, objects):
-    """The first row with an id that no term has, or -1."""
-    for i in range(subjects.size):
-        known = is_known(slots, subjects[i]) and is_known(slots, predicates[i]) and is_known(slots, objects[i])
-        if not known:
-            return i
+    """The first row with an id that no term has, or -1.
+
+    Rows go in blocks, so that the waits for memory overlap; a small table is in the cache.
+    """
+    mask = np.int64(slots.size - 2)
+    predicate = np.int64(0)  # one that is known: there often is no other
+    for first in range(0, subjects.size, BLOCK):
+        stop = min(first + BLOCK, subjects.size)
+        if mask > _CACHED:
+            for i in range(first, stop):
+                fetch(slots, (subjects[i] << 1) & mask)
+                fetch(slots, (objects[i] << 1) & mask)
+        for i in range(first, stop):
+            known = is_known(slots, subjects[i]) and is_known(slots, objects[i])
+            if known and predicates[i] != predicate:
+                predicate = predicates[i]
+                known = is_known(slots, predicate)
+            if not known:
+                return i
     return -1
 
 

@@ -66,6 +66,8 @@ def order_events(index, marks, entries, came_at, went_at, due, opening, first):
     begins at moment `first`, with or without rows.
     """
     came, went = came_at.size, went_at.size
+    if not opening and _is_one_moment(came_at, went_at, due):
+        return _events_of_moment(index, marks, entries, came, due[0])
     events = np.empty((came + went + opening, EVENT_WIDTH), np.int32)
     moments = np.empty(events.shape[0], np.int64)
     after = np.empty(events.shape[0], np.int64)
@@ -105,6 +107,45 @@ def order_events(index, marks, entries, came_at, went_at, due, opening, first):
     if went > 0:
         index_release(index, entries[came:])
     return events, _number_points(events, moments, after, points), sound
+
+
+@leaf
+def _is_one_moment(came_at, went_at, due):
+    """Whether all counts as happening at the first moment at which groups are read, and what comes stands first."""
+    came, went = came_at.size, went_at.size
+    if due.size == 0 or came + went == 0:
+        return False
+    if came > 0 and (came_at[came - 1] > due[0] or (went > 0 and came_at[came - 1] > went_at[0])):
+        return False
+    return went == 0 or went_at[went - 1] <= due[0]
+
+
+@njit
+def _events_of_moment(index, marks, entries, came, moment):
+    """The same where all events are of one moment: the last event of a group completes its change point."""
+    events = np.empty((entries.size, EVENT_WIDTH), np.int32)
+    sound = True
+    for row in range(entries.size):
+        group = entries[row]
+        if group < 0:
+            return events[:0], np.empty((0, POINT_WIDTH), np.int64), False
+        sign = 1 if row < came else -1
+        events[row, ROW], events[row, SIGN], events[row, GROUP] = row, sign, group
+        marks[group, ROWS] += sign
+        marks[group, LATEST] = row
+        sound &= marks[group, ROWS] >= 0
+    points = np.empty((min(entries.size, marks.shape[0]), POINT_WIDTH), np.int64)
+    found = 0
+    for row in range(entries.size):
+        group, point = entries[row], np.int32(-1)
+        if marks[group, LATEST] == row:
+            points[found, POINT_GROUP], points[found, MOMENT], points[found, COUNT] = group, moment, marks[group, ROWS]
+            point = np.int32(found)
+            found += 1
+        events[row, POINT] = point
+    if came < entries.size:
+        index_release(index, entries[came:])
+    return events, points[:found], sound
 
 
 @njit

@@ -4,9 +4,10 @@ import numpy as np
 
 from freshet.kernels import wide
 from freshet.kernels.dictionary import BLOCK, enter, narrow
+from freshet.kernels.digits import EIGHT_DIGITS, write_eight
 from freshet.kernels.hashing import hash_id
 from freshet.kernels.jit import leaf, njit
-from freshet.kernels.pieces import copy_bytes
+from freshet.kernels.pieces import copy_bytes, put_word
 from freshet.kernels.prefetch import fetch
 from freshet.kernels.read_only import read_only
 from freshet.kernels.shortest_double import shortest_decimal
@@ -47,7 +48,13 @@ def _append(out, at, text):
 @leaf
 def _write_digits(out, at, number, count):
     """The last `count` digits of a uint64."""
-    for place in range(count - 1, -1, -1):
+    left = count
+    while left >= 8:
+        rest = number // EIGHT_DIGITS
+        left -= 8
+        put_word(out, np.uint64(at + left), write_eight(number - rest * EIGHT_DIGITS))
+        number = rest
+    for place in range(left - 1, -1, -1):
         rest = number // _TEN
         out[at + place] = ZERO + np.int64(number - rest * _TEN)
         number = rest

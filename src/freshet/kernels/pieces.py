@@ -7,7 +7,7 @@ from freshet.kernels.jit import leaf, njit
 
 
 @leaf
-def _put_word(out, at, word):
+def put_word(out, at, word):
     """Writes eight bytes; compiles to a single store."""
     for i in range(8):
         out[at + np.uint64(i)] = (word >> np.uint64(8 * i)) & np.uint64(255)
@@ -25,9 +25,9 @@ def copy_bytes(data, start, end, out, at):
     last = np.uint64(length - 8)
     word = np.uint64(0)
     while word < last:
-        _put_word(out, target + word, word_64(data, source + word))
+        put_word(out, target + word, word_64(data, source + word))
         word += np.uint64(8)
-    _put_word(out, target + last, word_64(data, source + last))
+    put_word(out, target + last, word_64(data, source + last))
     return at + length
 
 

@@ -47,9 +47,20 @@ def running_counts(counts, events, points, ids):
     return results
 
 
+@leaf
+def _are_inline(ids):
+    """Whether no term is of the dictionary."""
+    others = 0
+    for row in range(ids.size):
+        others += ids[row] > 0
+    return others == 0
+
+
 @njit
 def _values_known(table, events, first, stop, ids, signs):
     """Whether the table has the values of all terms that come, and with `signs` of those that go."""
+    if _are_inline(ids):
+        return True
     known_ids, kinds, high, low, reals = table
     for event in range(first, stop):
         if events[event, SIGN] > 0 or (signs and events[event, SIGN] < 0):

@@ -7,6 +7,8 @@ import numpy as np
 
 from freshet.kernels import layout, wide
 from freshet.kernels.dictionary import BLOCK, LENGTH_BYTES, _record_length, find_slot, same_bytes
+from freshet.kernels.digits import EIGHT_DIGITS, are_eight, read_eight
+from freshet.kernels.hashing import word_64
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.prefetch import fetch
@@ -136,6 +138,22 @@ def read_doubles(known, ids, reals):
 
 
 @leaf
+def _read_digits(heap, at, stop):
+    """The number that the digits from a byte on are, as far as 64 bits hold it, and where they end."""
+    number = np.uint64(0)
+    while at + 8 <= stop:
+        word = word_64(heap, np.uint64(at))
+        if not are_eight(word):
+            break
+        number = number * EIGHT_DIGITS + read_eight(word)
+        at += 8
+    while at < stop and ZERO <= heap[at] <= NINE:
+        number = number * _TEN + np.uint64(heap[at] - ZERO)
+        at += 1
+    return number, at
+
+
+@leaf
 def _read_decimal(heap, start, end, row, parts):
     """Sign, digits before the point and, as if there were 18, after it; gives how many there are, or `NO_DECIMALS`."""
     at, stop = start + 1, end - DECIMAL_SUFFIX.size
@@ -147,18 +165,13 @@ def _read_decimal(heap, start, end, row, parts):
         return NO_DECIMALS
     negative = at < stop and heap[at] == MINUS
     at += at < stop and (heap[at] == MINUS or heap[at] == _PLUS)
-    whole, fraction = np.uint64(0), np.uint64(0)
-    before = after = 0
-    while at < stop and ZERO <= heap[at] <= NINE:
-        whole = whole * _TEN + np.uint64(heap[at] - ZERO)
-        before += 1
-        at += 1
+    first = at
+    whole, at = _read_digits(heap, at, stop)
+    before, after, fraction = at - first, 0, np.uint64(0)
     if at < stop and heap[at] == POINT:
-        at += 1
-        while at < stop and ZERO <= heap[at] <= NINE:
-            fraction = fraction * _TEN + np.uint64(heap[at] - ZERO)
-            after += 1
-            at += 1
+        first = at + 1
+        fraction, at = _read_digits(heap, first, stop)
+        after = at - first
     if at != stop or before + after == 0 or before > MOST_DIGITS or after > MOST_DIGITS:
         return NO_DECIMALS
     parts[row, 0] = negative
