@@ -25,7 +25,7 @@ from freshet.kernels.terms import inline_id
 
 LENGTH_BYTES = 4
 CHECKED = np.uint64(1 << 31)
-_8, _16, _24, _32 = (np.uint64(i) for i in (8, 16, 24, 32))
+_1, _8, _16, _24, _32 = (np.uint64(i) for i in (1, 8, 16, 24, 32))
 BLOCK = 64
 _CACHED = 1 << 16  # words
 ABSENT = np.int64(-1)
@@ -333,22 +333,35 @@ def write_keys(heap, ids, records, out, offsets):
 
 
 @leaf
-def mark(arrays, ids, hash_mask, keep, end):
+def fill_filter(slots, bits):
+    """Sets a bit for each id; there is a power of two of words."""
+    mask = np.int64(64 * bits.size - 1)
+    for i in range(0, slots.size, 2):
+        if slots[i] != 0:
+            place = slots[i] & mask
+            bits[place >> 6] |= _1 << np.uint64(place & 63)
+
+
+@njit
+def mark(arrays, ids, hash_mask, keep, end, bits):
     """Marks the slots of ids, and those that their keys passed over because another key had the id they asked for.
 
     If one of those went, the key would be looked for in vain, and get a second id. Ids are left out whose records are
-    not before `end`.
+    not before `end`. Most numbers may be no ids: of those that have no bit (see `fill_filter`) only that is looked up.
     """
     slots = arrays.slots
-    mask = np.int64(slots.size - 2)
+    mask, bit_mask = np.int64(slots.size - 2), np.int64(64 * bits.size - 1)
+    found = np.empty(BLOCK, np.int64)
     for start in range(0, ids.size, BLOCK):
-        stop = min(start + BLOCK, ids.size)
-        for i in range(start, stop):
-            if ids[i] > 0:
-                fetch(slots, (ids[i] << 1) & mask)
-        for i in range(start, stop):
-            if ids[i] > 0:
-                _mark_id(arrays, ids[i], hash_mask, keep, end)
+        count = 0
+        for i in range(start, min(start + BLOCK, ids.size)):
+            place = ids[i] & bit_mask
+            found[count] = ids[i]
+            count += (ids[i] > 0) & (np.int64(bits[place >> 6] >> np.uint64(place & 63)) & 1)
+        for at in range(count):
+            fetch(slots, (found[at] << 1) & mask)
+        for at in range(count):
+            _mark_id(arrays, found[at], hash_mask, keep, end)
 
 
 @leaf

@@ -65,8 +65,12 @@ def find_known(dictionary, hash_mask, data, starts, ends, ids):
 @leaf
 def first_misplaced(slots, heap, ids, kinds):
     """The first row with an id that no term has, or one of another kind than these; -1 where there is none."""
+    before = np.int64(0)
     for row in range(ids.size):
         term_id = ids[row]
+        if term_id == before:
+            continue
+        before = term_id
         if not is_known(slots, term_id):
             return row
         kind = LITERAL

@@ -20,6 +20,7 @@ Ids = NDArray[np.int64]
 
 _MOST_NOTED = 1 << 20  # ids, before they are marked
 _END = 2**63 - 1  # after every record
+_EVERY_ID = np.full(1, -1, np.int64).view(np.uint64)  # a filter that all ids pass
 
 
 class Pins:
@@ -73,6 +74,8 @@ class BegunSweep:
         self._hash_mask = hash_mask
         self._slots = arrays.slots
         self._keep = np.zeros(arrays.slots.size // 2, np.uint8)
+        self._filter = np.zeros(arrays.slots.size // 16, np.uint64)  # of the ids that are there: eight bits a slot
+        kernels.fill_filter(arrays.slots, self._filter)
         self._heap_bytes = int(arrays.sizes[1])
         self._noted: list[Ids] = []
         self._noted_size = 0
@@ -94,8 +97,9 @@ class BegunSweep:
         if arrays.slots is not self._slots:
             kept = self._slots[2 * np.flatnonzero(self._keep)]
             self._slots, self._keep = arrays.slots, np.zeros(arrays.slots.size // 2, np.uint8)
-            kernels.mark(arrays, read_only(kept), self._hash_mask, self._keep, _END)
-        kernels.mark(arrays, read_only(ids.reshape(-1)), self._hash_mask, self._keep, end)
+            kernels.mark(arrays, read_only(kept), self._hash_mask, self._keep, _END, _EVERY_ID)
+        ids_before = self._filter if end < _END else _EVERY_ID
+        kernels.mark(arrays, read_only(ids.reshape(-1)), self._hash_mask, self._keep, end, ids_before)
 
     def kept_slots(self, arrays: kernels.DictionaryArrays) -> Ids:
         """The slots of what stays: all that is marked, and all that has come since the first step."""

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from freshet.kernels.dictionary import is_known
+from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.pushed_columns import BLANK_NODE, IRI, LITERAL, first_misplaced
 from freshet.native.streams.stream import merge_in_order
 from freshet.rdf.arrow import key_ranges, numbers, read_only, texts, whole_numbers
@@ -36,6 +37,7 @@ Pushed = Elements | Element | Iterable[Element] | str | bytes | bytearray | memo
 Ids = NDArray[np.int64]
 
 _ROLES = ("subject", "predicate", "object")
+_FIRST_MISPLACED = DirectCall(first_misplaced)
 _FEW_VALUES = 8  # for each row: of a dictionary with more than that, the rows' values are found by sorting
 _TAKES = (
     "timed N-Triples, RDF text with time_ms, elements (time_ms, subject, predicate, object), or an Arrow table with "
@@ -255,7 +257,7 @@ class Pushing(NamedTuple):
     def _check_kinds(self, ids: NDArray[np.int64], places: NDArray[np.int64] | None, role: str) -> None:
         """An error where an id has no term, or a term cannot stand in this role."""
         arrays = self.dictionary.arrays
-        row = int(first_misplaced(arrays.slots, arrays.heap, ids, _KINDS[role]))
+        row: int = _FIRST_MISPLACED.run(arrays.slots, arrays.heap, ids, _KINDS[role])
         if row < 0:
             return
         wrong = int(ids[row])

@@ -2,7 +2,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from freshet.kernels.dictionary import find_slot, move_slots, narrow, next_id
+from freshet.kernels.dictionary import (
+    HELD,
+    DictionaryArrays,
+    fill_filter,
+    find_slot,
+    mark,
+    move_slots,
+    narrow,
+    next_id,
+)
+from freshet.rdf.arrow import read_only
 
 positive = st.integers(1, 2**63 - 1)
 
@@ -44,3 +54,19 @@ def test_slots_are_found_before_and_after_moving(ids: set[int], absent: int) -> 
 @given(positive, st.integers(1, 63))
 def test_narrow_hashes(term_id: int, bits: int) -> None:
     assert narrow(np.int64(term_id), np.int64(2**bits - 1)) == (term_id % 2**bits or 1)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sets(st.integers(1, 2**63 - 1), max_size=100), st.lists(st.integers(-(2**63), 2**63 - 1), max_size=200))
+def test_ids_are_marked_among_all_numbers(ids: set[int], others: list[int]) -> None:
+    arrays = DictionaryArrays(np.zeros(512, np.int64), np.zeros(8, np.uint8), np.zeros(2, np.int64))
+    for term_id in ids:
+        arrays.slots[find_slot(arrays.slots, term_id)] = term_id
+    held = sorted(ids)[::2]
+    numbers, bits = np.array([*others, *held, *held, 0], np.int64), np.zeros(32, np.uint64)
+    fill_filter(arrays.slots, bits)
+    for some in (bits, np.full(1, 2**64 - 1, np.uint64)):
+        keep = np.zeros(256, np.uint8)
+        mark(arrays, read_only(numbers), np.int64(0), keep, 1, some)  # all keys ask for the id 1
+        marked = set(arrays.slots[2 * np.flatnonzero(keep == HELD)].tolist())
+        assert marked == ids.intersection(numbers.tolist())

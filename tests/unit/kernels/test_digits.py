@@ -6,7 +6,8 @@ import pytest
 from freshet.kernels.digits import are_eight, read_eight, write_eight
 from freshet.kernels.jit import njit
 
-NUMBERS = [0, 1, 9, 10, 99, 100, 9_999, 10_000, 12_345_678, 99_999_999, *np.random.default_rng(1).integers(0, 10**8, 999)]
+SOME = np.random.default_rng(1).integers(0, 10**8, 999).tolist()
+NUMBERS = [0, 1, 9, 10, 99, 100, 9_999, 10_000, 12_345_678, 99_999_999, *SOME]
 
 
 @njit

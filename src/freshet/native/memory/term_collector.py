@@ -2,8 +2,10 @@
 
 A long stream brings ever new terms. Each is of use while a window, a group, the stored data or a report has its id; so
 when the dictionary has doubled, all that the engine holds is gone through, and the rest is dropped. Each term is thus
-looked at a few times, whatever the length of the stream. Every whole number that is found counts as an id, so that no
-operator has to say what it keeps; one that is none keeps a term too long at worst.
+looked at a few times, whatever the length of the stream. Large windows are gone through more seldom, so that a new term
+costs a look at some ten of their numbers: all terms together may take half as much memory as what is gone through.
+Every whole number that is found counts as an id, so that no operator has to say what it keeps; one that is none keeps a
+term too long at worst.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from freshet.store.mapped_files import is_mapped
 Ids = NDArray[np.int64]
 
 LEAST_TERMS = 100_000  # fewer are not worth a sweep
+_LOOKS = 32  # at numbers for each term that there may be; a term takes some 100 bytes, and a number 8
 _FEW = 1_000  # before those that are gone are let go of
 
 Held = TypeVar("Held")
@@ -90,9 +93,17 @@ class TermCollector:
 
         Where there are pins, it only begins: the call after their end drops terms.
         """
-        dropped = self._dictionary.sweep(chain(reachable_ids(*holders), self._answer_ids()))
+        looks = 0
+
+        def held() -> Iterator[Ids]:
+            nonlocal looks
+            for ids in chain(reachable_ids(*holders), self._answer_ids()):
+                looks += ids.size
+                yield ids
+
+        dropped = self._dictionary.sweep(held())
         if not self._dictionary.is_sweeping:
-            self._limit = max(self._least, 2 * len(self._dictionary))
+            self._limit = max(self._least, 2 * len(self._dictionary), looks // _LOOKS)
         return dropped
 
     def _answer_ids(self) -> Iterator[Ids]:

@@ -133,7 +133,7 @@ class MultiwayJoinOp:
         self._nothing = np.empty((0, len(inputs)), np.int32)
         if len(inputs) == 2:
             for at, each in enumerate(inputs):
-                if not isinstance(each.buffer, StoredLeaf):
+                if not isinstance(each.buffer, StoredLeaf | StoredCopy):  # of the store rows seldom come
                     self._plan.following(1 << at)  # makes the indexes now, so that it is known what a row takes
 
     def changes(self, batch: MomentBatch) -> Change:

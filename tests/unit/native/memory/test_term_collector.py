@@ -114,6 +114,19 @@ def test_pins_put_a_sweep_off() -> None:
     assert not collector.is_due()
 
 
+def test_what_is_large_is_gone_through_more_seldom() -> None:
+    dictionary = Dictionary()
+    collector = TermCollector(dictionary, 1)
+    dictionary.encode(Iri("http://example.org/a"))
+    assert collector.sweep([np.arange(3_200)]) == 1
+    for number in range(99):
+        dictionary.encode(Iri(f"http://example.org/a{number}"))
+        assert not collector.is_due()
+    dictionary.encode(Iri("http://example.org/b"))
+    assert collector.is_due()
+    assert collector.sweep([]) == 100
+
+
 def test_readers_that_overlap_for_ever_put_no_sweep_off(names) -> None:
     """There is always a reader, and the terms that no window has any more are dropped all the same."""
     session = freshet.Session(why_elements=100)
