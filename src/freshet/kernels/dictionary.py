@@ -278,7 +278,7 @@ def first_unknown(slots, subjects, predicates, objects):
     Rows go in blocks, so that the waits for memory overlap; a small table is in the cache.
     """
     mask = np.int64(slots.size - 2)
-    predicate = np.int64(0)  # one that is known: there often is no other
+    predicate = UNKNOWN  # that of the row before: there often is no other
     for first in range(0, subjects.size, BLOCK):
         stop = min(first + BLOCK, subjects.size)
         if mask > _CACHED:
@@ -287,7 +287,7 @@ def first_unknown(slots, subjects, predicates, objects):
                 fetch(slots, (objects[i] << 1) & mask)
         for i in range(first, stop):
             known = is_known(slots, subjects[i]) and is_known(slots, objects[i])
-            if known and predicates[i] != predicate:
+            if known and (predicates[i] != predicate or predicate == UNKNOWN):
                 predicate = predicates[i]
                 known = is_known(slots, predicate)
             if not known:

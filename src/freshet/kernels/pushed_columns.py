@@ -68,7 +68,7 @@ def first_misplaced(slots, heap, ids, kinds):
     before = np.int64(0)
     for row in range(ids.size):
         term_id = ids[row]
-        if term_id == before:
+        if term_id == before and term_id != UNKNOWN:
             continue
         before = term_id
         if not is_known(slots, term_id):
