@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
+import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote_plus
@@ -17,6 +18,7 @@ from freshet.mapper.arrow_texts import NULL_TEXT, by_row, is_true, spread, text_
 from freshet.mapper.operations import LISTS, FunctionTable
 from freshet.rdf.arrow import list_array, string_array
 from freshet.rdf.errors import UnsupportedError
+from freshet.rml.functions import MEDIA_TYPES
 
 Values = Any  # a pa.Array, or a pa.Scalar where all rows have the same
 
@@ -196,6 +198,47 @@ def _array_join(given: Inputs) -> Values:
     return string_array(made)
 
 
+def _both(given: Inputs, combine: Callable[[Values, Values], Values]) -> Values:
+    first = given.truth("rep_b")
+    return combine(first, given.truth("rep_b2")) if given.is_given("rep_b2") else first
+
+
+def _contains_other(given: Inputs) -> Values:
+    """Whether a text is one of the pieces of another, or a part of it where no delimiter is given."""
+
+    def test(text: str, other: str, delimiter: str) -> str:
+        return "true" if other in (text.split(delimiter) if delimiter else text) else "false"
+
+    delimiter = pc.fill_null(given["delimiter"], text_scalar(""))
+    return by_row(test, given.rows, given["str"], given["otherStr"], delimiter)
+
+
+def _list_contains(given: Inputs) -> Values:
+    lists = given["list"]
+    if isinstance(lists, pa.Scalar) or not pa.types.is_list(lists.type):
+        raise UnsupportedError("listContainsElement takes a reference that has several values")
+    wanted = spread(given["str"], given.rows).to_pylist()
+    rows = zip(lists.to_pylist(), wanted, strict=True)
+    return pa.array([text is not None and text in (values or ()) for values, text in rows], pa.bool_())
+
+
+def _in_range(given: Inputs) -> Values:
+    """Of bounds that are no numbers nothing is asked; what is not a number is in no range."""
+
+    def test(text: str, start: str, stop: str) -> str:
+        value, first, end = map(_number, (text, start, stop))
+        if value is None or math.isnan(value):
+            return "false"
+        return "true" if (first is None or value >= first) and (end is None or value < end) else "false"
+
+    return by_row(test, given.rows, *(pc.fill_null(given[name], text_scalar("")) for name in ("test", "from", "to")))
+
+
+def _media_type(text: str) -> str | None:
+    _, dot, extension = text.rpartition(".")
+    return MEDIA_TYPES.get(extension) if dot else None
+
+
 def split_texts(given: Inputs) -> Values:
     """The pieces of a text between separators, as arrays."""
     texts, separator = spread(given[_VALUE], given.rows), given["string_sep"]
@@ -243,6 +286,9 @@ _FUNCTIONS: dict[str, Callable[[Inputs], Values]] = {
     "math_abs": lambda given: given.by_row(_absolute, "dec_n"),
     "controls_if": _if,
     "boolean_not": lambda given: pc.invert(given.truth("bool_b")),
+    "boolean_and": lambda given: _both(given, pc.and_kleene),
+    "boolean_or": lambda given: _both(given, pc.or_kleene),
+    "random": lambda given: string_array([str(uuid.uuid4()) for _ in range(given.rows)]),
     "alwaysReturnsABC": lambda given: text_scalar("ABC"),
     "toUpperCaseURL": lambda given: _upper_url(given, "http://"),
     "toUpperCaseWholeURL": lambda given: _upper_url(given, "HTTP://"),
@@ -254,9 +300,10 @@ _FUNCTIONS: dict[str, Callable[[Inputs], Values]] = {
     "notEqual": lambda given: pc.not_equal(given[_VALUE], given["valueParam2"]),
     "isNull": lambda given: pc.is_null(given["str"]),
     "isNotNull": lambda given: pc.is_valid(given["str"]),
-    "stringContainsOtherString": lambda given: given.by_row(
-        _as_boolean_text(lambda text, part: part in text), "str", "otherStr"
-    ),
+    "stringContainsOtherString": _contains_other,
+    "listContainsElement": _list_contains,
+    "inRange": _in_range,
+    "getMIMEType": lambda given: given.by_row(_media_type, "str"),
     "concat": _concat,
     "slugify": _slug,
 }

@@ -16,7 +16,7 @@ from freshet.rml.user_functions import UserFunction
 C = TypeVar("C")
 
 LISTS = frozenset({"string_split"})  # functions that give several values
-TAKES_LIST = frozenset({"array_join"})  # functions that take all values of a reference at once
+TAKES_LIST = frozenset({"array_join", "listContainsElement"})  # functions that take all values of a reference at once
 RECORD_NUMBER = "record number"
 
 # What an IRI may not hold, and how one begins. \z and not $, which in Java also stands before a last line break.

@@ -22,13 +22,17 @@ INTEGER, DOUBLE, BOOLEAN = Iri(XSD + "integer"), Iri(XSD + "double"), Iri(XSD + 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """What a function takes and gives. Parameters are in order; `required` of them must be given."""
+    """What a function takes and gives. Parameters are in order; `required` of them must be given.
+
+    One that is associative takes its first parameter any number of times, as calls within calls.
+    """
 
     name: str
     parameters: tuple[str, ...]
     required: int
     outputs: frozenset[str]
     result: Iri | None = TEXT  # the datatype of its values; None where they are plain texts
+    associative: bool = False
 
     def parameter(self, iri: str) -> str | None:
         """The parameter that an IRI names, or None."""
@@ -61,9 +65,12 @@ _OUTPUTS = {
 _LISTS = frozenset({"output_array", "listOut", "arrayOut", "output", "stringOut"})
 
 
-def _function(name: str, parameters: str, required: int | None = None, result: Iri | None = TEXT) -> Function:
+def _function(
+    name: str, parameters: str, required: int | None = None, result: Iri | None = TEXT, *, associative: bool = False
+) -> Function:
     names = tuple(parameters.split())
-    return Function(name, names, len(names) if required is None else required, _OUTPUTS[result], result)
+    given = len(names) if required is None else required
+    return Function(name, names, given, _OUTPUTS[result], result, associative)
 
 
 _GREL = (
@@ -92,6 +99,9 @@ _GREL = (
     _function("math_abs", "dec_n", result=DOUBLE),
     _function("controls_if", "bool_b any_true any_false", 2),
     _function("boolean_not", "bool_b", result=BOOLEAN),
+    _function("boolean_and", "rep_b rep_b2", 1, result=BOOLEAN, associative=True),
+    _function("boolean_or", "rep_b rep_b2", 1, result=BOOLEAN, associative=True),
+    _function("random", ""),
 )
 _IDLAB = (
     _function("alwaysReturnsABC", ""),
@@ -102,10 +112,19 @@ _IDLAB = (
     _function("notEqual", "valueParam valueParam2", result=BOOLEAN),
     _function("isNull", "str", result=BOOLEAN),
     _function("isNotNull", "str", result=BOOLEAN),
-    _function("stringContainsOtherString", "str otherStr", result=BOOLEAN),
+    _function("stringContainsOtherString", "str otherStr delimiter", 2, result=BOOLEAN),
+    _function("listContainsElement", "list str", result=BOOLEAN),
+    _function("inRange", "test from to", 1, result=BOOLEAN),
+    _function("getMIMEType", "str"),
+    _function("random", ""),
     _function("concat", "str otherStr delimiter", 2),
     _function("slugify", "str"),
 )
+# What getMIMEType knows.
+MEDIA_TYPES = {
+    "csv": "text/csv", "json": "application/json", "xml": "application/xml", "nt": "application/n-triples",
+    "ttl": "text/turtle", "nq": "application/n-quads", "sql": "application/sql",
+}  # fmt: skip
 # In its older namespace this function had another result: HTTP://VENUS, where it is http://VENUS now.
 _OLD_UPPER_URL = _function("toUpperCaseWholeURL", "str")
 _OTHER_NAMES = {
@@ -115,6 +134,7 @@ _OTHER_NAMES = {
     "string_toLowercase": "toLowerCase", "string_toTitlecase": "toTitleCase", "toUppercase": "toUpperCase",
     "toLowercase": "toLowerCase", "toTitlecase": "toTitleCase", "string_escape": "escape", "round": "math_round",
     "ceil": "math_ceil", "floor": "math_floor", "abs": "math_abs", "not": "boolean_not", "if": "controls_if",
+    "and": "boolean_and", "or": "boolean_or",
     "md5": "string_md5", "sha1": "string_sha1", "reverse": "string_reverse",
 }  # fmt: skip
 

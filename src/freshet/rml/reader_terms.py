@@ -9,7 +9,7 @@ import pyoxigraph as ox
 
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
-from freshet.rml.functions import Functions
+from freshet.rml.functions import Function, Functions
 from freshet.rml.mapping_graph import MappingGraph, Value, term_of
 from freshet.rml.model import (
     Call,
@@ -317,7 +317,19 @@ class TermMapReader:
             raise self._graph.wrong(f"calls {function} without its parameter {missing[0]}")
         if output is not None and not declared.gives(output.value):
             raise self._graph.wrong(f"takes {output} of {function}, which does not give it")
+        if declared.associative and given.count(declared.parameters[0]) > 1:
+            return _folded(function, declared, inputs, output)
         return Call(function, tuple(inputs), output)
+
+
+def _folded(function: Iri, declared: Function, inputs: list[tuple[Iri, TermMap]], output: Iri | None) -> Call:
+    """A call with any number of values as calls with two, one in the other."""
+    values = [value for _, value in inputs]
+    first, second = map(Iri, declared.parameters)
+    call = Call(function, ((first, values[-2]), (second, values[-1])), output)
+    for value in reversed(values[:-2]):
+        call = Call(function, ((first, value), (second, TermMap(TermType.LITERAL, call))), output)
+    return call
 
 
 def constant(graph: MappingGraph, value: Value) -> TermMap:

@@ -10,6 +10,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from freshet.mapper.operations import LISTS, FunctionTable
+from freshet.rml.functions import MEDIA_TYPES
 
 Inputs = Mapping[str, Column | None]  # by the name of the parameter; None where it is not given
 
@@ -75,6 +76,38 @@ def _last_index(given: Inputs) -> Column:
     return F.when(behind == 0, F.lit(-1)).otherwise(F.length(text) - behind - F.length(wanted) + 1)
 
 
+def _both(given: Inputs, combine: Callable[[Column, Column], Column]) -> Column:
+    first = _truth(given, "rep_b")
+    return first if given.get("rep_b2") is None else combine(first, _truth(given, "rep_b2"))
+
+
+def _contains_other(given: Inputs) -> Column:
+    """Whether a text is one of the pieces of another, or a part of it where no delimiter is given."""
+    text, other = _text(given, "str"), _text(given, "otherStr")
+    delimiter = given.get("delimiter")
+    part = F.contains(text, other)
+    if delimiter is None:
+        return part
+    pieces = F.split(text, F.concat(F.lit("\\Q"), delimiter, F.lit("\\E")))
+    return F.when(F.coalesce(delimiter, F.lit("")) == "", part).otherwise(F.array_contains(pieces, other))
+
+
+def _in_range(given: Inputs) -> Column:
+    """Of bounds that are no numbers nothing is asked; what is not a number is in no range."""
+    value, first, end = (_number(given, name) for name in ("test", "from", "to"))
+    is_number = value.isNotNull() & ~F.isnan(value)
+    above = first.isNull() | (~F.isnan(first) & (value >= first))
+    return F.coalesce(is_number & above & (end.isNull() | (~F.isnan(end) & (value < end))), F.lit(False))
+
+
+def _media_type(given: Inputs) -> Column:
+    text = _text(given, "str")
+    made = F.lit(None).cast("string")
+    for extension, name in MEDIA_TYPES.items():
+        made = F.when(text.endswith(f".{extension}"), F.lit(name)).otherwise(made)
+    return made
+
+
 def _text(given: Inputs, name: str) -> Column:
     found = given.get(name)
     return F.lit(None).cast("string") if found is None else found
@@ -116,6 +149,9 @@ _COLUMNS: dict[str, Callable[[Inputs], Column]] = {
     "math_abs": lambda given: F.abs(_number(given, "dec_n")),
     "controls_if": _if,
     "boolean_not": lambda given: ~_truth(given, "bool_b"),
+    "boolean_and": lambda given: _both(given, Column.__and__),
+    "boolean_or": lambda given: _both(given, Column.__or__),
+    "random": lambda given: F.expr("uuid()"),
     "alwaysReturnsABC": lambda given: F.lit("ABC"),
     "toUpperCaseURL": _upper_url,
     "toUpperCaseWholeURL": lambda given: _upper_url(given, "HTTP://"),
@@ -125,7 +161,12 @@ _COLUMNS: dict[str, Callable[[Inputs], Column]] = {
     "notEqual": lambda given: _text(given, _VALUE) != _text(given, "valueParam2"),
     "isNull": lambda given: _text(given, "str").isNull(),
     "isNotNull": lambda given: _text(given, "str").isNotNull(),
-    "stringContainsOtherString": lambda given: F.contains(_text(given, "str"), _text(given, "otherStr")),
+    "stringContainsOtherString": _contains_other,
+    "listContainsElement": lambda given: F.coalesce(
+        F.array_contains(_text(given, "list"), _text(given, "str")), F.lit(False)
+    ),
+    "inRange": _in_range,
+    "getMIMEType": _media_type,
     "concat": _concat,
     "slugify": _slug,
 }
