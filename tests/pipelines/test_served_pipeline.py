@@ -11,6 +11,7 @@ from http_server import ServerProcess
 from shared_data import ROOT
 from waiting import wait_until
 
+STREAM = "http://example.org/house/temperature"
 _COUNT = """SELECT (COUNT(*) AS ?n) FROM NAMED WINDOW <w> ON <http://example.org/house/temperature>
 [RANGE PT10S STEP PT10S] WHERE { WINDOW <w> { ?s <http://example.org/house/degrees> ?d } }"""
 
@@ -67,6 +68,12 @@ def test_a_pipeline_is_served_and_goes_on_after_a_kill(tmp_path):
             posted = server.send("POST", f"/streams/visits?time={second}000", _VISIT, Content_Type="text/turtle")
             assert posted.status == 200
         [visited] = _taken(server, "/queries/visited/answers?after=start&limit=1")
+        (folder / "in/temperature/8.json").write_text('{"id": "nonsense"\n')
+        wait_until(lambda: json.loads(server.get("/rejects").data)["total"] == 1)
+        [rejected] = json.loads(server.get("/rejects").data)["rejects"]
+        assert (rejected["stream"], rejected["record"]) == (STREAM, '{"id": "nonsense"')
+        assert rejected["source"] == f"{folder / 'in/temperature/8.json'}, line 1"
+        assert json.loads(server.get("/streams/temperature").data)["rejected"] == 1
         shutil.copy(folder / "in/temperature/1.json", folder / "in/temperature/9.json")
         stream, _ = json.loads(server.get("/streams").data)["streams"]
         wait_until(lambda: json.loads(server.get("/streams").data)["streams"][0]["elements"] > stream["elements"])

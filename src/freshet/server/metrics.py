@@ -80,17 +80,17 @@ class _SessionCollector(Collector):
             for name, text in (
                 ("elements", "Elements that came"),
                 ("late", "Elements that came too late and were dropped"),
-                ("rejected", "Posts that could not be read"),
+                ("rejected", "Posts and records that could not be read"),
             )
         }
         watermark = GaugeMetricFamily("freshet_stream_watermark_seconds", "Event time reached", labels=["stream"])
         lag = GaugeMetricFamily("freshet_stream_lag_seconds", "Wall clock less the watermark", labels=["stream"])
-        now = time.time()
+        now, rejected = time.time(), self._shared.rejects.counts()
         for state in self._shared.session.streams():
             values = {
                 "elements": state.elements,
                 "late": state.late,
-                "rejected": self._shared.rejects.counts[state.iri],
+                "rejected": rejected[state.iri],
             }
             for name, family in counts.items():
                 family.add_metric([state.iri], values[name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from freshet.runtime.progress import ShownReport
 from freshet.runtime.run import PipelineRun
 from freshet.runtime.spark_start import starting_spark
 from freshet.server.logs import log_fields
+from freshet.server.pipeline_rejects import PipelineRejects
 from freshet.server.problems import Problem
 from freshet.server.served import Served, serve_session
 from freshet.server.settings import ServerSettings
@@ -47,11 +49,14 @@ def served_pipeline(pipeline: Pipeline, settings: ServerSettings) -> Iterator[Se
     raised at the end."""
     with starting_spark(pipeline) as spark:
         view = LogView()
-        with PipelineRun(pipeline, Metrics(pipeline.streams), view, is_served=True) as run:
+        counts = Metrics(pipeline.streams)
+        with PipelineRun(pipeline, counts, view, is_served=True) as run:
             run.keep_reports(settings.limits.kept_bytes)
             folder = None if pipeline.checkpoint is None else pipeline.checkpoint.folder
             shared = serve_session(run.session, settings, folder)
-            shared.fed_elsewhere = frozenset(stream.iri for stream in pipeline.streams.values())
+            iris = {name: stream.iri for name, stream in pipeline.streams.items()}
+            shared.fed_elsewhere = frozenset(iris.values())
+            shared.rejects.pipeline = PipelineRejects(pipeline.rejects, iris, counts, time.time_ns() // 1_000_000)
             stopped = threading.Event()
             started = shared.started = Future()
 

@@ -60,8 +60,9 @@ async def get_stream(request: Request) -> Response:
 
 
 async def list_rejects(request: Request) -> Response:
-    """The newest posts that could not be read."""
-    return json_response(served(request).rejects.json())
+    """The newest posts that could not be read, and the newest records that a pipeline rejected."""
+    shared = served(request)
+    return json_response(await shared.asking.submit(shared.rejects.json))
 
 
 async def put_stream(request: Request) -> Response:
@@ -294,7 +295,7 @@ def describe_stream(shared: Served, state: StreamState) -> dict[str, Any]:
         "name": short_name(state.iri),
         "elements": state.elements,
         "late": state.late,
-        "rejected": shared.rejects.counts[state.iri],
+        "rejected": shared.rejects.counts()[state.iri],
         "watermark": state.watermark_ms if is_begun else None,
         "lateness": options.lateness_ms,
         "idle": options.idle_ms,

@@ -13,7 +13,7 @@ export function rejectsView() {
       repeat(signal, 3000, async () => {
         const { rejects, total } = await api.rejects();
         if (!rejects.length) {
-          place.replaceChildren(empty("No post was rejected. Posts to streams that cannot be read are listed here with the reason. A pipeline writes the records that it rejects to its folder of rejects."));
+          place.replaceChildren(empty("Nothing was rejected. What is posted to streams and cannot be read, and the records that a pipeline rejects, are listed here with the reason."));
           return;
         }
         place.replaceChildren(
