@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from freshet.mapper.arrow_texts import NULL_TEXT, by_row, is_true, spread, text_scalar
+from freshet.mapper.lookup_files import LookupFile, look_up
 from freshet.mapper.operations import LISTS, FunctionTable
 from freshet.rdf.arrow import list_array, string_array
 from freshet.rdf.errors import UnsupportedError
@@ -239,6 +240,10 @@ def _media_type(text: str) -> str | None:
     return MEDIA_TYPES.get(extension) if dot else None
 
 
+def _look_up(given: Inputs, *constants: str) -> Values:
+    return look_up(spread(given["str"], given.rows), LookupFile(*(given[name].as_py() for name in constants)))
+
+
 def split_texts(given: Inputs) -> Values:
     """The pieces of a text between separators, as arrays."""
     texts, separator = spread(given[_VALUE], given.rows), given["string_sep"]
@@ -304,6 +309,8 @@ _FUNCTIONS: dict[str, Callable[[Inputs], Values]] = {
     "listContainsElement": _list_contains,
     "inRange": _in_range,
     "getMIMEType": lambda given: given.by_row(_media_type, "str"),
+    "lookup": lambda given: _look_up(given, "inputFile", "fromColumn", "toColumn"),
+    "lookupWithDelimiter": lambda given: _look_up(given, "inputFile", "fromColumn", "toColumn", "delimiter"),
     "concat": _concat,
     "slugify": _slug,
 }

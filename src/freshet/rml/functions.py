@@ -116,10 +116,15 @@ _IDLAB = (
     _function("listContainsElement", "list str", result=BOOLEAN),
     _function("inRange", "test from to", 1, result=BOOLEAN),
     _function("getMIMEType", "str"),
+    _function("lookup", "str inputFile fromColumn toColumn"),
+    _function("lookupWithDelimiter", "str inputFile fromColumn toColumn delimiter"),
     _function("random", ""),
     _function("concat", "str otherStr delimiter", 2),
     _function("slugify", "str"),
 )
+LOOKUPS = frozenset({"lookup", "lookupWithDelimiter"})
+"""Functions that look up in a file: all but their first parameter are constants."""
+
 # What getMIMEType knows.
 MEDIA_TYPES = {
     "csv": "text/csv", "json": "application/json", "xml": "application/xml", "nt": "application/n-triples",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pyoxigraph as ox
 
 from freshet.rdf.errors import InputError
 from freshet.rdf.terms import XSD_STRING, BlankNode, Iri, Literal, Term
-from freshet.rml.functions import Function, Functions
+from freshet.rml.functions import LOOKUPS, Function, Functions
 from freshet.rml.mapping_graph import MappingGraph, Value, term_of
 from freshet.rml.model import (
     Call,
@@ -24,6 +25,7 @@ from freshet.rml.model import (
     TermMap,
     TermType,
 )
+from freshet.rml.reader_sources import file_path
 from freshet.rml.reader_targets import read_target
 from freshet.rml.reference_checks import check_reference
 from freshet.rml.references import reference
@@ -317,9 +319,28 @@ class TermMapReader:
             raise self._graph.wrong(f"calls {function} without its parameter {missing[0]}")
         if output is not None and not declared.gives(output.value):
             raise self._graph.wrong(f"takes {output} of {function}, which does not give it")
+        if declared.name in LOOKUPS:
+            inputs = self._looked_up(inputs, declared)
         if declared.associative and given.count(declared.parameters[0]) > 1:
             return _folded(function, declared, inputs, output)
         return Call(function, tuple(inputs), output)
+
+    def _looked_up(self, inputs: list[tuple[Iri, TermMap]], declared: Function) -> list[tuple[Iri, TermMap]]:
+        """The inputs of a lookup, with the whole path of its file."""
+        found = []
+        for parameter, value in inputs:
+            name = declared.parameter(parameter.value)
+            if name != declared.parameters[0] and not isinstance(value.expression, Literal):
+                raise self._graph.refusal(f"a lookup whose {name} is no constant")
+            if name == "inputFile" and isinstance(value.expression, Literal):
+                if self._graph.sent is not None:
+                    raise self._graph.refusal("a lookup in a file of the server")
+                path = file_path(self._graph, value.expression.lexical, None)
+                if not path.is_file():
+                    raise self._graph.wrong(f"looks up in a file that is not there: {path}")
+                value = replace(value, expression=Literal(str(path)))
+            found.append((parameter, value))
+        return found
 
 
 def _folded(function: Iri, declared: Function, inputs: list[tuple[Iri, TermMap]], output: Iri | None) -> Call:

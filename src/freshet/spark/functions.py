@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 
+import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from freshet.mapper.lookup_files import LookupFile, look_up
 from freshet.mapper.operations import LISTS, FunctionTable
 from freshet.rml.functions import MEDIA_TYPES
 
@@ -108,6 +110,19 @@ def _media_type(given: Inputs) -> Column:
     return made
 
 
+def _look_up(given: Inputs, *constants: str) -> Column:
+    arguments = [_text(given, name) for name in ("str", *constants)]
+    found: Column = F.arrow_udf(_look_up_batch, "string")(*arguments)  # type: ignore[attr-defined]
+    return found
+
+
+def _look_up_batch(texts: pa.Array, *constants: pa.Array) -> pa.Array:
+    """A batch in a worker of Spark, which reads the file where that is."""
+    if not len(texts):
+        return texts
+    return look_up(texts, LookupFile(*(each[0].as_py() for each in constants)))
+
+
 def _text(given: Inputs, name: str) -> Column:
     found = given.get(name)
     return F.lit(None).cast("string") if found is None else found
@@ -167,6 +182,8 @@ _COLUMNS: dict[str, Callable[[Inputs], Column]] = {
     ),
     "inRange": _in_range,
     "getMIMEType": _media_type,
+    "lookup": lambda given: _look_up(given, "inputFile", "fromColumn", "toColumn"),
+    "lookupWithDelimiter": lambda given: _look_up(given, "inputFile", "fromColumn", "toColumn", "delimiter"),
     "concat": _concat,
     "slugify": _slug,
 }

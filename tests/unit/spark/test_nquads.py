@@ -7,12 +7,15 @@ import pytest
 from freshet.kernels import json_values
 from freshet.mapper.arrow_columns import ArrowColumns
 from freshet.mapper.arrow_lines import lines_of
+from freshet.mapper.map_options import MapOptions
+from freshet.mapper.map_run import run_map_here
 from freshet.mapper.operations import FunctionTable, ReferenceShape
 from freshet.mapper.record_shapes import shapes_of
 from freshet.mapper.renderer import Renderer
+from freshet.rdf.errors import FreshetError, InputError
 from freshet.rml.functions import FUNCTIONS
 from freshet.rml.mapping_slices import slice_mapping
-from freshet.rml.reader import read_mapping
+from freshet.rml.reader import read_mapping, read_mapping_text
 from freshet.rml.user_functions import load_functions
 from freshet.sources.columns import FILE, LINE, REASON
 from freshet.spark.nquads import LINES, with_lines
@@ -244,6 +247,61 @@ def test_functions_of_idlab(spark, tmp_path):
     assert found("getMIMEType", {"str": "csv"}) == []
 
 
+def lookup(name, *constants):
+    given = zip(("inputFile", "fromColumn", "toColumn", "delimiter"), constants, strict=False)
+    inputs = ", ".join(f'[ rml:parameter idlab:_{each} ; rml:inputValue "{value}" ]' for each, value in given)
+    first = '[ rml:parameter idlab:str ; rml:inputValueMap [ rml:reference "v" ] ]'
+    return f"rml:functionExecution [ rml:function idlab:{name} ; rml:input {first}, {inputs} ]"
+
+
+def test_lookups_in_files(spark, tmp_path):
+    (tmp_path / "codes.csv").write_text('code,meaning\n1,"poor, very"\n2,good\n2,better\n3\n', encoding="utf-8-sig")
+    (tmp_path / "codes.txt").write_text("a;x;1\nb;y;2\n", encoding="utf-8")
+    rows = [{"id": "1", "v": value} for value in ("1", "2", "3", "good", None)]
+
+    def found(*given):
+        return [
+            [line.split('"')[1] for line in lines]
+            for lines, _ in made(spark, tmp_path, SUBJECT + pair(lookup(*given)), rows)
+        ]
+
+    assert found("lookup", "codes.csv", 0, 1) == [["poor, very"], ["good"], [], [], []]
+    assert found("lookup", "codes.csv", 1, 0) == [[], [], [], ["2"], []]
+    assert found("lookupWithDelimiter", "codes.txt", 2, 0, ";") == [["a"], ["b"], [], [], []]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("lookup", "none.csv", 0, 1), "looks up in a file that is not there: .*none.csv"),
+        (("lookup", "codes.csv", "a", 1), "the columns of a lookup are numbers from 0 on, not 'a' and '1'"),
+        (("lookup", "codes.csv", -1, 1), "the columns of a lookup are numbers from 0 on"),
+        (("lookupWithDelimiter", "codes.csv", 0, 1, ";;"), "the delimiter of a lookup is one character"),
+    ],
+)
+def test_lookups_that_cannot_be(tmp_path, given, words):
+    (tmp_path / "codes.csv").write_text("1,2\n", encoding="utf-8")
+    (tmp_path / "data.csv").write_text("id,v\n1,1\n", encoding="utf-8")
+    maps = HEAD.replace('"x"', '"data.csv"').replace("FORM", "CSV") + SUBJECT + pair(lookup(*given))
+    (tmp_path / "mapping.ttl").write_text(maps, encoding="utf-8")
+    with pytest.raises(InputError, match=words):
+        run_map_here(tmp_path / "mapping.ttl", MapOptions(output=tmp_path / "out.nq", rejects=tmp_path / "rejects"))
+
+
+def test_a_lookup_in_a_file_that_the_record_names(tmp_path):
+    call = lookup("lookup", "x", 0, 1).replace('rml:inputValue "x"', 'rml:inputValueMap [ rml:reference "v" ]')
+    (tmp_path / "mapping.ttl").write_text(HEAD.replace("FORM", "CSV") + SUBJECT + pair(call), encoding="utf-8")
+    with pytest.raises(FreshetError, match="a lookup whose inputFile is no constant"):
+        read_mapping(tmp_path / "mapping.ttl")
+
+
+def test_a_client_cannot_look_up_in_files_of_the_server(tmp_path):
+    (tmp_path / "codes.csv").write_text("1,2\n", encoding="utf-8")
+    text = HEAD.replace("FORM", "CSV") + SUBJECT + pair(lookup("lookup", tmp_path / "codes.csv", 0, 1))
+    with pytest.raises(FreshetError, match="a lookup in a file of the server"):
+        read_mapping_text(text, "mapping")
+
+
 def test_random_is_another_one_for_each_record(spark, tmp_path):
     call = "rml:functionExecution [ rml:function grel:random ]"
     found = made(spark, tmp_path, SUBJECT + pair(call), [{"id": "1"}, {"id": "2"}], compared=False)
@@ -258,7 +316,8 @@ TEXTS = [
     "a\"b,c",
     "<a href='b'>&c</a>", "a\nb\r", "\u00a0a\u2003", "a\\b", "http://x.org/y z", "HTTPS://a", "*~._-/?", "\u0085", "é",
 ]  # fmt: skip
-NOT_COMPARED = {"array_join", "listContainsElement", "random"}  # of lists, and by chance
+# Of lists, by chance, and in files.
+NOT_COMPARED = {"array_join", "listContainsElement", "random", "lookup", "lookupWithDelimiter"}
 SECOND = ["", "a", "X", "2", "-1", "1.7", "abc", "html", "url", "csv", "javascript", "true", "é", "\\"]
 
 
