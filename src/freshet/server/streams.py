@@ -297,6 +297,7 @@ def describe_stream(shared: Served, state: StreamState) -> dict[str, Any]:
         "late": state.late,
         "rejected": shared.rejects.counts()[state.iri],
         "watermark": state.watermark_ms if is_begun else None,
+        "lag": time.time_ns() // 1_000_000 - state.watermark_ms if is_begun else None,
         "lateness": options.lateness_ms,
         "idle": options.idle_ms,
         "absorb": _describe_absorb(options),

@@ -1,6 +1,7 @@
 """Streams over HTTP: declared, listed, and fed in every format, once."""
 
 import json
+import time
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -131,6 +132,14 @@ def test_a_stream_of_answers_cannot_be_fed(http):
     reader = text.replace(_IRI, "http://e/made")
     assert http.send("PUT", "/queries/reader", reader).status == 201
     assert http.send("DELETE", "/queries/http%3A%2F%2Fe%2Fmade").status == 409
+
+
+def test_the_lag_is_the_wall_clock_less_the_watermark(http):
+    assert json.loads(http.get(_S).data)["lag"] is None
+    http.send("POST", f"{_S}?time=2000", "<http://e/a> <http://e/p> 1 .", Content_Type="text/turtle")
+    before = time.time_ns() // 1_000_000
+    shown = json.loads(http.get(_S).data)
+    assert before - shown["watermark"] <= shown["lag"] <= time.time_ns() // 1_000_000 - shown["watermark"]
 
 
 def test_a_post_can_move_the_watermark(http):

@@ -6,6 +6,7 @@ import { repeat } from "./connection.js";
 import { short } from "./terms.js";
 
 const HISTORY = 60; // rates that the small plot shows
+const LIVE = 30 * 86400e3; // ms of lag: beyond it a recording is played, and its lag means nothing
 
 export function overview() {
   const streams = h("div", { class: "cards" });
@@ -44,6 +45,7 @@ function streamCard(stream, rates) {
       elements: count(stream.elements),
       "a second": count(past.at(-1) ?? 0),
       watermark: time(stream.watermark),
+      ...(Math.abs(stream.lag ?? Infinity) < LIVE ? { lag: `${(stream.lag / 1000).toFixed(1)} s` } : {}),
       late: warned(stream.late),
       ...(stream.rejected == null ? {} : { rejected: stream.rejected ? h("a", { href: "#/rejects" }, count(stream.rejected)) : "0" }),
     }),

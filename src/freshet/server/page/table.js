@@ -5,11 +5,12 @@ import { numberOf, short, whole } from "./terms.js";
 
 /** A table of solutions, with the time of each and a mark where they are given; `onWhy` is called with the row's number. */
 export function answersTable(rows, variables, { marks = [], times = [], onWhy = null } = {}) {
+  const isNumber = (name) => rows.some((row) => numberOf(row[name]) != null);
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Answers" },
     h("table", {},
       h("thead", {}, h("tr", {},
         times.length ? h("th", { scope: "col" }, "time") : null,
-        variables.map((name) => h("th", { scope: "col" }, `?${name}`)),
+        variables.map((name) => h("th", { scope: "col", class: isNumber(name) ? "number" : "" }, `?${name}`)),
         onWhy ? h("th", {}) : null)),
       h("tbody", {}, rows.map((row, at) =>
         h("tr", { class: marks[at] ?? "" },
