@@ -60,7 +60,7 @@ class EngineLock:
                 return
             assert stream is not None, "only who is alone may touch all streams"
             while True:
-                connected = self._connected_streams(stream)
+                connected = self.connected.get(stream) or self._connected_streams(stream)
                 if not self._owner and not self._asking and self._occupied.isdisjoint(connected):
                     break
                 self._wait()
@@ -69,9 +69,7 @@ class EngineLock:
             self._running += 1
 
     def _connected_streams(self, stream: str) -> frozenset[str]:
-        found = self.connected.get(stream)
-        if found is None:
-            found = self.connected[stream] = frozenset((stream,))
+        found = self.connected[stream] = frozenset((stream,))
         return found
 
     def leave(self) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from freshet.rdf.errors import UnsupportedError
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from freshet.rdf.deadline import Deadline
     from freshet.runtime.explaining import Explanation
     from freshet.store.dataset import StoredDataset
+
+
+@cache
+def _answer_table() -> Callable[[Sequence[AnswerBatch], tuple[str, ...]], pa.Table]:
+    """Arrow is imported when it is asked for, and looked up once: that takes as long as to read a column of one row."""
+    from freshet.results.typed_arrow import answer_table
+
+    return answer_table
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -175,9 +184,7 @@ class RegisteredQuery:
             >>> table.column("time").cast("int64").to_pylist(), table.column("n").to_pylist()
             ([1000, 2000], [100, 1200])
         """
-        from freshet.results.typed_arrow import answer_table
-
-        return answer_table(self._take(), self.columns or self.variables)
+        return _answer_table()(self._take(), self.columns or self.variables)
 
     def _take(self) -> list[AnswerBatch]:
         self.acknowledge()

@@ -6,6 +6,7 @@ import numpy as np
 
 from freshet.kernels import records
 from freshet.kernels.bag_lifetimes import bag_step
+from freshet.kernels.direct_call import DirectCall
 from freshet.native.buffers.accumulators import longer
 from freshet.native.buffers.one_way_index import Ids, Rows
 from freshet.native.buffers.ordered_index import OrderedIndex
@@ -17,6 +18,7 @@ from freshet.rdf.dictionary import Dictionary
 
 _NO_ROWS = np.empty(0, np.int32)
 _FIRST_CAPACITY = 64
+_STEP = DirectCall(bag_step)
 
 
 class RowBuffer:
@@ -85,6 +87,8 @@ class RowBuffer:
     def follow(self, batch: MomentBatch) -> None:
         """Take in what the operator's batch changed."""
         change = self.source.changes(batch)
+        if change.is_empty and not (len(self._fresh) or len(self._dead)):
+            return
         if len(self._dead):
             for index in self._all_indexes():
                 index.unlink(self._dead)
@@ -122,9 +126,8 @@ class RowBuffer:
         rows, dead = self._take_free(len(came)), np.empty(len(went), np.int32)
         self.values[rows] = came
         self._equals.make_room(len(came), len(self.values))
-        strangers = bag_step(
-            self._equals.arrays, self.born, self.died, came, change.came_at, rows, went, change.went_at, dead
-        )
+        came_at, went_at = np.ascontiguousarray(change.came_at), np.ascontiguousarray(change.went_at)
+        strangers = _STEP.run(self._equals.arrays, self.born, self.died, came, came_at, rows, went, went_at, dead)
         if strangers:
             raise ValueError("a row goes that never came")
         self._equals.rows += len(rows) - len(dead)

@@ -40,10 +40,11 @@ class CountWindowContent(WindowContent):
         if end == first:
             return
         gone = self.left
-        self.entered, self.entering = end, self.births(first, end)
+        self.entered, self.entering = end, self._step_instants(first, end)
         left = end - self._most
-        if left > gone:
-            self.left, self.leaving = left, self.deaths(gone, left)
+        if left > gone:  # mostly one leaves for each that enters
+            self.left = left
+            self.leaving = self.entering if left - gone == end - first else self.deaths(gone, left)
 
     def entered_by(self, moment: int) -> int:
         come = self.feed.before((moment + 1) >> 1, self.entered)
@@ -56,10 +57,7 @@ class CountWindowContent(WindowContent):
         return self._step_instants(first, end)
 
     def deaths(self, first: int, end: int) -> Ids:
-        first, end = first + self._most, end + self._most
-        if end == self.entered and end - first == len(self.entering):  # one leaves for each that enters
-            return self.entering
-        return self._step_instants(first, end)
+        return self._step_instants(first + self._most, end + self._most)
 
     def _step_instants(self, first: int, end: int) -> Ids:
         """The instants of the elements that complete the steps of others."""
