@@ -203,8 +203,8 @@ class _NumberedTerms:
 
     def _make_room(self) -> None:
         count = self._sizes.item(0)
-        distinct, self._distinct = self._distinct, np.empty(4 * len(self._distinct), np.int64)
-        self._table, self._sizes = np.zeros(4 * len(self._table), np.int64), np.zeros(1, np.int64)
+        distinct, self._distinct = self._distinct, np.empty(2 * len(self._distinct), np.int64)
+        self._table, self._sizes = np.zeros(2 * len(self._table), np.int64), np.zeros(1, np.int64)
         number_terms(self._table, self._sizes, read_only(distinct), 0, count, np.empty(count, np.int32), self._distinct)
 
 

@@ -26,6 +26,7 @@ from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 
 _SPARE_ROWS, _MOST_SPARE_ROWS = 32, 1 << 12
+_TOO_LARGE = 16  # times the room that is wanted
 _LIFE_BYTES = 20  # a birth, a death and an heir
 _DELETION_BYTES = 16  # what is kept beside a row where rows can be deleted
 _BEFORE_ALL_MOMENTS = 2 * BEFORE_ALL_TIME
@@ -263,12 +264,14 @@ class LeafBuffer:
                 known, self._deleted = self._deleted, _no_deletions(capacity)
                 self._deleted[: len(known)] = known
         fresh, dead, replaced = self._outs
-        is_pointed &= len(fresh) >= coming and len(dead) >= leaving + coming
-        if len(fresh) < coming:
-            fresh = np.empty(coming + min(coming, _MOST_SPARE_ROWS) // 2 + _SPARE_ROWS, np.int32)
-            replaced = np.empty(len(fresh), np.int32)
-        if len(dead) < leaving + coming:
+        wanted = coming + min(coming, _MOST_SPARE_ROWS) // 2 + _SPARE_ROWS
+        is_too_large = len(fresh) > _TOO_LARGE * wanted  # as after the batch that fills a window
+        if is_too_large or len(fresh) < coming:
+            fresh, replaced = np.empty(wanted, np.int32), np.empty(wanted, np.int32)
+            is_pointed = False
+        if is_too_large or len(dead) < leaving + coming:
             dead = np.empty(len(fresh) + leaving + min(leaving, _MOST_SPARE_ROWS) // 2, np.int32)
+            is_pointed = False
         self._outs, self.values = (fresh, dead, replaced), self._rows.keys
         for index in self._indexes.values():
             index.make_room(coming, capacity)

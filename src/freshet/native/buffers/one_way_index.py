@@ -22,13 +22,15 @@ Ids = NDArray[np.int64]
 Rows = NDArray[np.int32]
 Mask = NDArray[np.bool_]
 
-_FIRST_CAPACITY = 64
+_FIRST_TABLE = 64
 _LARGE_TABLE = 1 << 17
 
 
-def _empty(capacity: int, width: int) -> IndexArrays:
-    table = aligned((2 * capacity,), np.int64)
+def _empty(places: int, width: int) -> IndexArrays:
+    """Arrays with a table of a number of places, and room for the entries that may fill three quarters of it."""
+    table = aligned((places,), np.int64)
     table.fill(-1)
+    capacity = 3 * places // 4
     return IndexArrays(
         table=table,
         keys=aligned((capacity, width), np.int64),
@@ -42,7 +44,7 @@ class OneWayIndex:
     """Key -> entry with a counter. Entry numbers stay the same while the key is counted."""
 
     def __init__(self, width: int) -> None:
-        self.arrays = _empty(_FIRST_CAPACITY, width)
+        self.arrays = _empty(_FIRST_TABLE, width)
         self._spare = np.empty(0, np.int64)  # the table before the last sweep
 
     @property
@@ -87,12 +89,12 @@ class OneWayIndex:
         """See that `more` new keys fit; idle keys are deleted here, in a batch."""
         if more <= self.room:
             return
-        capacity = self.capacity
-        while 4 * (self.live + more) > 3 * capacity:  # the rest is for the keys that come before the next sweep
-            capacity *= 2
         table = self.arrays.table
-        if capacity > self.capacity:
-            larger = _empty(capacity, self.arrays.keys.shape[1])
+        places = len(table)
+        while 32 * (self.live + more) > 21 * places:  # an eighth is for the keys that come before the next sweep
+            places *= 2
+        if places > len(table):
+            larger = _empty(places, self.arrays.keys.shape[1])
             for old, new in zip(self.arrays[1:], larger[1:], strict=True):  # all but the table
                 new[: len(old)] = old
             self.arrays = larger

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.native.moments import BEFORE_ALL_TIME
-from freshet.native.streams.stream import concatenate_elements, is_in_order
+from freshet.native.streams.narrow_column import NarrowColumn, narrow_ids, narrow_times
 from freshet.rdf.elements import Elements
 
 Ids = NDArray[np.int64]
 
 MOST_ELEMENTS = 100_000  # of each stream
 _STAGED = 256  # elements of small batches that become a block together
-_ELEMENT_BYTES = 32  # a time and three ids
+_ELEMENT_BYTES = 32  # at most: a time and three ids
 
 
 class Origin(Protocol):
@@ -61,20 +61,29 @@ class Retention(NamedTuple):
     most_bytes: int
 
 
+class _Block(NamedTuple):
+    """Elements that came together."""
+
+    times: NarrowColumn
+    subjects: NarrowColumn
+    predicates: NarrowColumn
+    objects: NarrowColumn
+
+
 class _Newest:
     """The newest elements of one stream, in blocks. An element has a number, in the order in which they came.
 
     A batch is a block; batches of a few elements are staged in a small array and become a block together. The oldest
     block goes when there are enough elements without it. Of each batch there is in `_batches` the number of its first
     element, its place in the order of all batches, and its own number.
-    The arrays of a block are those that were given, which windows may hold as well, unless they are parts of much
-    larger ones.
+    Blocks are narrow: there may be as many elements here as in all windows, and they are seldom asked for. The arrays
+    of ids may be those that were given.
     """
 
     def __init__(self, most: int, retention: Retention | None = None) -> None:
         self._most = most
         self._retention = retention
-        self._blocks: deque[Elements] = deque()
+        self._blocks: deque[_Block] = deque()
         self._held = 0  # elements in blocks
         self._count = 0  # of all elements so far but those that are staged
         self._gone_ms = BEFORE_ALL_TIME  # the latest time of those whose blocks are gone
@@ -128,29 +137,29 @@ class _Newest:
         """Make a block of what is staged."""
         count, self._staged_count = self._staged_count, 0
         if count:
-            self._keep(concatenate_elements([Elements(*self._staged[:, :count])]), count)
+            self._keep(Elements(*self._staged[:, :count]), count)
 
     def _keep(self, elements: Elements, count: int) -> None:
         """Keep elements as a block, and let those blocks go whose elements are too many."""
         first = 0 if self._retention else max(0, count - self._most)  # those before it are gone at once
         if first:
-            self._gone_ms = max(self._gone_ms, _latest(elements.times[:first]))
+            self._gone_ms = max(self._gone_ms, int(elements.times[:first].max()))
             elements = Elements(*(column[first:] for column in elements))
         blocks = self._blocks
-        blocks.append(Elements(*(c if _is_most_of_its_memory(c) else c.copy() for c in elements)))
+        blocks.append(_Block(narrow_times(elements.times), *map(narrow_ids, elements[1:])))
         self._count += count
         self._held += count - first
-        while blocks and self._held - len(blocks[0].times) >= self._most and self._is_free(blocks[0]):
+        while blocks and self._held - blocks[0].times.count >= self._most and self._is_free(blocks[0]):
             gone = blocks.popleft().times
-            self._held -= len(gone)
-            self._gone_ms = max(self._gone_ms, _latest(gone))
+            self._held -= gone.count
+            self._gone_ms = max(self._gone_ms, gone.largest)
         self._forget()
 
-    def _is_free(self, block: Elements) -> bool:
+    def _is_free(self, block: _Block) -> bool:
         """Whether a block may go that is not needed as one of the newest."""
         if self._retention is None or _ELEMENT_BYTES * self._held > self._retention.most_bytes:
             return True
-        return _latest(block.times) < self._retention.needed_from()
+        return block.times.largest < self._retention.needed_from()
 
     @property
     def _reach(self) -> int:
@@ -182,7 +191,8 @@ class _Newest:
         held = min(self._held, self._reach)
         columns = np.zeros((len(Elements._fields), 0), np.int64)
         if self._blocks:
-            columns = np.stack(concatenate_elements(list(self._blocks)))
+            parts = zip(*self._blocks, strict=True)
+            columns = np.stack([np.concatenate([part.numbers() for part in column]) for column in parts])
         gone, columns = columns[:, : self._held - held], columns[:, self._held - held :]
         gone_ms = max(self._gone_ms, int(gone[0].max())) if gone.size else self._gone_ms
         firsts, arrivals, batches = self._batches
@@ -205,18 +215,6 @@ class _Newest:
             stream, times, subjects, predicates, objects, batches[places], rows,
             gone_ms if begin <= last_gone else BEFORE_ALL_TIME, origins,
         )  # fmt: skip
-
-
-def _latest(times: Ids) -> int:
-    return times.item(-1) if is_in_order(times) else int(times.max())
-
-
-def _is_most_of_its_memory(column: Ids) -> bool:
-    """Whether to hold an array holds little else: it has its memory itself, or it is a column of what has it."""
-    base = column.base
-    if base is None:
-        return True
-    return type(base) is np.ndarray and base.base is None and base.nbytes <= len(Elements._fields) * column.nbytes
 
 
 class ElementLog:
@@ -244,7 +242,7 @@ class ElementLog:
     ) -> None:
         """Keep elements that a stream has taken; `rows` are their rows in the batch, where they are not all of it.
 
-        The caller must not change their arrays: those of more than a few elements are kept.
+        The caller must not change their arrays: those of more than a few elements may be kept.
         Batches are numbered from 1, unless they have numbers already.
         """
         newest = self._newest.get(stream)

@@ -144,7 +144,7 @@ def test_readers_that_overlap_for_ever_put_no_sweep_off(names) -> None:
             session.push(S, "")
             registered.take()
             sizes.append(len(session.dictionary))
-    assert max(sizes) < 1_500
+    assert max(sizes) < 2_000  # of 8,000 and more; how many stay depends on when sweeps fall
 
 
 def test_a_term_that_is_given_out_or_pushed_while_a_sweep_waits_is_kept() -> None:
