@@ -13,7 +13,7 @@ partial results that it is given back, with the reason.
 
 import numpy as np
 
-from freshet.kernels.index import ring_probe
+from freshet.kernels.index import ring_counts, ring_probe
 from freshet.kernels.jit import njit
 from freshet.kernels.order import never_falls
 from freshet.kernels.pointers import FREE, USED, pointers_add, pointers_invalidate, unlink_result
@@ -24,6 +24,7 @@ from freshet.kernels.records import (
     DIED,
     FRESH,
     FRESH_COUNT,
+    LARGEST,
     LIVE,
     NUMBER,
     ROOM,
@@ -57,6 +58,7 @@ START, JOINED, STEP = range(3)
 BY_ITSELF = -1
 
 FEW_ROWS = 64
+FEW_FOUND, FEW_FOUND_AT_ALL = 4, 256  # rows for each partial result, and for all: then no key has to choose by itself
 ROWS_AT_ONCE = 1 << 22  # that are found between two looks at the deadline
 
 
@@ -83,6 +85,28 @@ def _choose(inputs, steps, masks, joined):
                     best, least = step, cost
             return best
     return np.int64(-1)
+
+
+@njit
+def _found_by(inputs, steps, keys, step, pointers):
+    """How many rows a step finds for all partial results together, by the counters of their keys."""
+    looked_up = _keys_of(inputs, keys, steps[step, FIRST_KEY], steps[step, KEY_COUNT], pointers)
+    return ring_counts(ring_index(ring_at(steps[step, INDEX])), looked_up).sum()
+
+
+@njit
+def _choose_by_counts(inputs, steps, keys, masks, joined, pointers):
+    """Where some keys have many rows: a step that finds few all the same; -2 where there is none for sure."""
+    chosen, fewest = -2, pointers.shape[0] * FEW_FOUND + FEW_FOUND_AT_ALL
+    for place in range(masks.shape[0]):
+        if masks[place, 0] == joined:
+            first, count = masks[place, 1], masks[place, 2]
+            for step in range(first, first + count):
+                if steps[step, KEY_COUNT] > 0 and steps[step, INDEX] != 0 and not steps[step, BY_PYTHON]:
+                    found = _found_by(inputs, steps, keys, step, pointers)
+                    if found <= fewest:
+                        chosen, fewest = step, found
+    return chosen
 
 
 @njit
@@ -146,14 +170,16 @@ def extend(inputs, steps, keys, masks, number, start, ties, joined, pointers, mo
     while joined != everything and moments.shape[0] > 0:
         if step < 0:
             step = _choose(inputs, steps, masks, joined)
+            if step == -2:
+                step = _choose_by_counts(inputs, steps, keys, masks, joined, pointers)
             if step < 0:
                 return (UNKNOWN if step == -1 else SKEWED), joined, np.int64(-1), pointers, moments
         index = steps[step, INDEX]
         if steps[step, BY_PYTHON] or index == 0:
             return PYTHON_STEP, joined, step, pointers, moments
         if moments.shape[0] > FEW_ROWS:
-            ring = ring_at(index)
-            if is_skewed(ring) or moments.shape[0] * rows_per_key(ring) > ROWS_AT_ONCE:
+            could_be_many = moments.shape[0] * ring_at(index)[LARGEST] > ROWS_AT_ONCE
+            if could_be_many and _found_by(inputs, steps, keys, step, pointers) > ROWS_AT_ONCE:
                 return PYTHON_STEP, joined, step, pointers, moments
         at = steps[step, AT]
         seen = np.int64(at < start) if ties == BY_ITSELF else np.int64(ties)

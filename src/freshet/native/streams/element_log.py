@@ -149,9 +149,9 @@ class _Newest:
         blocks.append(_Block(narrow_times(elements.times), *map(narrow_ids, elements[1:])))
         self._count += count
         self._held += count - first
-        while blocks and self._held - blocks[0].times.count >= self._most and self._is_free(blocks[0]):
+        while blocks and self._held - blocks[0].times.size >= self._most and self._is_free(blocks[0]):
             gone = blocks.popleft().times
-            self._held -= gone.count
+            self._held -= gone.size
             self._gone_ms = max(self._gone_ms, gone.largest)
         self._forget()
 

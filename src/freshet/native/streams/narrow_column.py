@@ -26,7 +26,7 @@ _SIZES = ((1 << 8, np.uint8), (1 << 16, np.uint16), (1 << 32, np.uint32))
 class NarrowColumn(NamedTuple):
     """`above` is how far each number is above the least, None where all are equal; or the numbers as they are."""
 
-    count: int
+    size: int
     least: int
     largest: int
     above: NDArray[np.unsignedinteger] | Ids | None
@@ -34,7 +34,7 @@ class NarrowColumn(NamedTuple):
     def numbers(self) -> Ids:
         """The column as it was."""
         if self.above is None:
-            return np.full(self.count, self.least, np.int64)
+            return np.full(self.size, self.least, np.int64)
         numbers: Ids = self.above.astype(np.int64)
         if self.above.dtype != np.int64:
             numbers += self.least
@@ -67,7 +67,7 @@ def _narrow(column: Ids, least: int, largest: int) -> NarrowColumn:
         return NarrowColumn(len(column), least, largest, None)
     for size, kind in _SIZES:
         if largest - least < size:
-            above = np.empty(len(column), kind)
+            above: NDArray[np.unsignedinteger] = np.empty(len(column), kind)
             np.subtract(column, least, out=above, casting="unsafe")
             return NarrowColumn(len(column), least, largest, above)
     return NarrowColumn(len(column), least, largest, column.copy())

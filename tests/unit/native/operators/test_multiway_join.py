@@ -98,3 +98,40 @@ def test_what_comes_and_goes_is_what_nested_loops_say(names, values, seed):
                 if at == moment:
                     held.remove(row)
             assert held == expected
+
+
+class Filled:
+    """A leaf buffer over pairs that enter together and stay."""
+
+    def __init__(self):
+        self.leaf = LeafBuffer(LeafPattern((0, 7, 0), ((0,), (2,))))
+        self._entered = 0
+
+    def step(self, number, moment, pairs):
+        lefts, rights = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
+        entered = self._entered + len(pairs)
+        self.leaf.receive(Elements(np.arange(self._entered, entered), lefts, np.full(len(pairs), 7), rights))
+        births = np.full(len(pairs), moment)
+        nothing = np.empty(0, np.int64)
+        self.leaf.step(number, moment, Moves(entered, self._entered, births, 0, 0, nothing))
+        self._entered = entered
+
+
+@pytest.mark.parametrize("partners", [100, 600])
+def test_keys_with_many_rows_in_one_input_are_looked_up_in_another(partners):
+    """Each key of the first input has many rows in one of the others and few in the other, by turns."""
+    many = [(1, row) for row in range(10, 10 + partners)]
+    few = [(2, 3), (2, 4), *((key, key) for key in range(1000, 1200))]
+    held = [[(0, 0)], many + few, [(3 - left if left < 3 else left, right) for left, right in many + few]]
+    leaves = [Filled() for _ in held]
+    inputs = [Input(each.leaf, some, frozenset(some), True) for each, some in zip(leaves, STAR, strict=True)]
+    join = MultiwayJoinOp(inputs, (), {"a", "b", "c", "d"}, Dictionary())
+    for leaf, pairs in zip(leaves, held, strict=True):
+        leaf.step(1, 20, pairs)
+    assert join.changes(MomentBatch(1, 20, 20, np.array([20]))).is_empty
+    fresh = [(1, 5), (2, 6), (1100, 7), (9, 9)]
+    leaves[0].step(2, 30, fresh)
+    change = join.changes(MomentBatch(2, 30, 30, np.array([30])))
+    found = {row for _, row in rows(change.came, change.came_at)}
+    assert found == joined(STAR, [fresh, *held[1:]])
+    assert change.came.count == len(found) == 4 * partners + 1

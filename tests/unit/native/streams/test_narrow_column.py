@@ -39,11 +39,13 @@ def test_ids_of_the_dictionary_are_found_in_what_is_kept() -> None:
         assert {number for number in numbers if number > 0} <= found
         assert narrow.numbers().tolist() == numbers
     inline = narrow_ids(np.array([-7, -3], np.int64))
-    assert inline.above is not None and inline.above.itemsize == 1
+    assert inline.above is not None
+    assert inline.above.itemsize == 1
 
 
 def test_a_part_of_a_larger_array_is_not_held() -> None:
     whole = np.arange(100, dtype=np.int64)
     above = narrow_ids(whole[:50]).above
-    assert above is not None and not np.shares_memory(above, whole)
+    assert above is not None
+    assert not np.shares_memory(above, whole)
     assert narrow_ids(whole).above is whole
