@@ -426,12 +426,12 @@ class QueryGroup:
 
     def _foresee(self, last: int) -> Ids:
         """The moments up to one at which any query is evaluated."""
-        places = [(window.entered, window.left) for window in self._all_windows]
+        places = [window.place for window in self._all_windows]
         for window in self._all_windows:
             window.advance(last)
         moments = [schedule.foresee(last) for schedule in self._schedules]
-        for window, (window.entered, window.left) in zip(self._all_windows, places, strict=True):
-            window.entering = window.leaving = _NO_MOMENTS
+        for window, place in zip(self._all_windows, places, strict=True):
+            window.go_back(place)
         return np.unique(np.concatenate([_NO_MOMENTS, *moments]))
 
     def _run(self, last: int) -> None:

@@ -81,12 +81,15 @@ class Recorder:
 
 
 class RecordingEngine(Engine):
+    one_by_one = False  # whether each evaluation is a batch of its own, as where data are remote
+
     def __init__(self, *given):
         super().__init__(*given)
         self._placement._with_own_plan = self._recorded
 
     def _recorded(self, asked):
         group, plan = self._placement._group(asked.timing), asked.plan
+        group._one_by_one = self.one_by_one
         with group.registering(asked.timing):
             windows = [group.window(window) for window in plan.windows]
             self.recorder = Recorder(plan, windows, [window.leaf(ANY_TRIPLE) for window in windows])
@@ -217,8 +220,11 @@ class World:
             for _ in range(random.randint(1, 3))
         ]
 
-    def engine(self, counted: Mapping[str, Counted] = MappingProxyType({})) -> tuple[Engine, list[Recorder]]:
+    def engine(
+        self, counted: Mapping[str, Counted] = MappingProxyType({}), *, one_by_one: bool = False
+    ) -> tuple[Engine, list[Recorder]]:
         engine = RecordingEngine(self.dictionary, StoredDataset(), lambda *failure: pytest.fail(str(failure)))
+        engine.one_by_one = one_by_one
         engine.go_on_counting(counted)
         for iri in (S, T):
             engine.declare(StreamState(iri, self.lateness[iri]))
@@ -242,9 +248,11 @@ class World:
         return f"World({self.seed}): {self.asked}\n{self.lines}"
 
 
-def check(seed: int) -> None:
+def check(seed: int, *, one_by_one: bool = False) -> None:
     world = World(seed)
-    engine, recorders = world.engine()
+    if one_by_one:
+        world.asked = world.asked[:1]  # such a query has its group for itself
+    engine, recorders = world.engine(one_by_one=one_by_one)
     for iri, lines in batches_of(world.lines, world.random):
         hand_over(engine, iri, lines)
     engine.finish()
@@ -293,6 +301,12 @@ def check_restart(seed: int) -> None:
 def test_a_group_equals_its_naive_twin(block: int) -> None:
     for seed in range(block * EXAMPLES, (block + 1) * EXAMPLES):
         check(seed)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_each_evaluation_can_be_a_batch_of_its_own(block: int) -> None:
+    for seed in range(block * EXAMPLES // 2, (block + 1) * EXAMPLES // 2):
+        check(seed, one_by_one=True)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

@@ -171,7 +171,7 @@ class AdaptiveWindowContent(WindowContent):
         self._others = [each for each in instants if each is not feed]
         self._own_taken = feed.count
         self._others_taken = [each.count for each in self._others]
-        self._moment_ms = BEFORE_ALL_TIME  # everything before this time has been taken
+        self._moment_ms = BEFORE_ALL_TIME  # what happened before this time is done
 
     def advance(self, moment: int) -> None:
         self._take(moment)
@@ -181,10 +181,17 @@ class AdaptiveWindowContent(WindowContent):
         self._take(moment)
         super().skip_to(moment)
 
+    @property
+    def place(self) -> tuple[int, ...]:
+        return *super().place, self._moment_ms
+
+    def go_back(self, place: tuple[int, ...]) -> None:
+        super().go_back(place)
+        self._moment_ms = place[2]  # the subwindows stay: they are the same when their moments come
+
     def _take(self, moment: int) -> None:
         end_ms = (moment + 1) >> 1
-        if end_ms >= self._moment_ms:  # else it is gone back to what was foreseen
-            self.subwindows.forget_before(self._moment_ms - 1)
+        self.subwindows.forget_before(self._moment_ms - 1)
         self._moment_ms = end_ms
         own, self._own_taken = _times_before(self.feed, self._own_taken, end_ms)
         others = []

@@ -122,6 +122,16 @@ class WindowContent(ABC):
         self.leaving = self.deaths(gone, left) if left > gone else NO_MOMENTS
         self.left = left
 
+    @property
+    def place(self) -> tuple[int, ...]:
+        """How far it has come."""
+        return self.entered, self.left
+
+    def go_back(self, place: tuple[int, ...]) -> None:
+        """Come back to where it was: what was advanced since was only foreseen."""
+        self.entered, self.left = place[:2]
+        self.entering = self.leaving = NO_MOMENTS
+
     def skip_to(self, moment: int) -> None:
         """Come to a moment with no row in a leaf buffer: the times of what has come and gone are not needed."""
         entered = self.entered_by(moment)
