@@ -486,15 +486,15 @@ def explain(
 )
 def demo(seconds: float, folder: Path, web: bool, listen: str) -> None:
     """Watch a generated town: traffic, parking and weather, and three queries over them."""
-    from freshet.demo.run import run_demo
-
-    _warm("run")
     if web:
         from freshet.demo.web import run_web_demo
 
+        _warm("run")
         run_web_demo(folder, listen)
         return
-    run_demo(folder, seconds=seconds)
+    from freshet.demo.run import run_demo
+
+    run_demo(folder, seconds=seconds, prepare=lambda: _warm("run"))
 
 
 @app.command()

@@ -65,8 +65,9 @@ def town_writer(
     )
 
 
-def run_demo(folder: Path, *, seconds: float) -> None:
-    """Write a town's observations as they would arrive, and run the pipeline over them."""
+def run_demo(folder: Path, *, seconds: float, prepare: Callable[[], object] = lambda: None) -> None:
+    """Write a town's observations as they would arrive, and run the pipeline over them. What there is to `prepare`
+    before that is done while Spark starts."""
     clear(folder)
     town = write_demo(folder)
     pipeline = read_pipeline(folder / "pipeline.yaml")
@@ -74,6 +75,7 @@ def run_demo(folder: Path, *, seconds: float) -> None:
     stopping = threading.Event()
     writer = town_writer(folder, town, seconds=seconds, ready=lambda: _has_answered(metrics), stopped=stopping.is_set)
     with _set_at_end(stopping), starting_spark(pipeline) as spark:
+        prepare()
         writer.start()  # what it writes ahead is there when Spark is
         from freshet.runtime.progress import progress, summary  # much to import, while the JVM starts
         from freshet.runtime.run import PipelineRun, stop_signals
