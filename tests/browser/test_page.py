@@ -139,6 +139,14 @@ def test_one_shot_queries_and_completion_by_keyboard(page, serving):
     editor.press("Control+Enter")
     expect(page.get_by_role("region", name="Answers").get_by_role("row")).to_have_count(4)
     expect(page.get_by_text("3 solutions")).to_be_visible()
+    expect(page.get_by_role("button", name="Register")).to_be_disabled()  # only a query over windows is kept by name
+
+    many = " ".join(str(number) for number in range(2500))
+    editor.fill(f"SELECT * {{ VALUES ?x {{ {many} }} }}")
+    expect(page.get_by_role("button", name="Run once")).to_be_enabled()
+    page.get_by_role("button", name="Run once").click()
+    expect(page.get_by_text("2,500 solutions, the first 1,000 are shown")).to_be_visible()
+    expect(page.get_by_role("region", name="Answers").get_by_role("row")).to_have_count(1001)
 
 
 LIVE = """PREFIX ex: <http://example.org/>

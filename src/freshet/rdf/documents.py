@@ -18,16 +18,23 @@ from freshet.rdf.errors import InputError
 from freshet.rdf.json_nesting import check_json
 from freshet.rdf.xml_entities import check_xml
 
+_MOST_CHECKED = 64 << 20  # bytes of JSON-LD, as much as a body has; larger files of one's own are not read at once
+
 
 def parse_document(
     source: bytes | BinaryIO, form: pyoxigraph.RdfFormat, file: str, base: str | None = None, *, renaming: bool = False
 ) -> pyoxigraph.QuadParser:
     """The statements of a document. What parsers cannot cope with is refused before."""
-    check = {pyoxigraph.RdfFormat.RDF_XML: check_xml, pyoxigraph.RdfFormat.JSON_LD: check_json}.get(form)
-    if check is not None:
-        source = source if isinstance(source, bytes) else source.read()
-        check(source, file)
-    pieces = _Pieces(io.BytesIO(source) if isinstance(source, bytes) else source)
+    rest: BinaryIO = io.BytesIO(source) if isinstance(source, bytes) else source
+    begun = b""
+    if form == pyoxigraph.RdfFormat.RDF_XML:
+        begun = rest.read()
+        check_xml(begun, file)
+    elif form == pyoxigraph.RdfFormat.JSON_LD:
+        begun = rest.read(_MOST_CHECKED + 1)
+        if len(begun) <= _MOST_CHECKED:
+            check_json(begun, file)
+    pieces = _Pieces(io.BytesIO(begun), rest)
     return pyoxigraph.parse(cast("BinaryIO", pieces), form, base_iri=base, rename_blank_nodes=renaming)
 
 
@@ -43,12 +50,13 @@ def long_terms_refused(file: str) -> Iterator[None]:
 
 
 class _Pieces(io.RawIOBase):
-    """Looks at the deadline before each piece."""
+    """What has been read already, and then the rest. Looks at the deadline before each piece."""
 
-    def __init__(self, source: BinaryIO) -> None:
-        self._source = source
+    def __init__(self, begun: BinaryIO, rest: BinaryIO) -> None:
+        self._begun = begun
+        self._rest = rest
         self._deadline = current()
 
     def read(self, size: int = -1) -> bytes:
         self._deadline.check()
-        return self._source.read(size)
+        return self._begun.read(size) or self._rest.read(size)

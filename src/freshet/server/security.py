@@ -66,7 +66,10 @@ class Security:
             await problem_of(error).response()(scope, receive, send_shared)
 
     def _check_host(self, headers: Headers) -> None:
-        name = _host_name(headers.get("host", ""))
+        given = headers.getlist("host")
+        if len(given) > 1:
+            raise Problem(400, "a request has one Host")
+        name = _host_name("".join(given))
         if self._hosts and name not in self._hosts:
             raise Problem(421, f"this server is not called '{name}' (--host NAME allows a name)")
 

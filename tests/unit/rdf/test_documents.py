@@ -5,6 +5,7 @@ import io
 import pyoxigraph
 import pytest
 
+from freshet.rdf import documents
 from freshet.rdf.deadline import Deadline, QueryStoppedError
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.documents import parse_document
@@ -23,6 +24,15 @@ def test_bytes_and_files_are_the_same():
         found = [[str(quad.predicate) for quad in parser] for parser in parsers]
         assert len(found[0]) == (20000 if form == pyoxigraph.RdfFormat.TURTLE else 3000)
         assert found[0] == found[1]
+
+
+def test_large_json_is_read_piece_by_piece(monkeypatch):
+    monkeypatch.setattr(documents, "_MOST_CHECKED", 1000)
+    text = b"[%b]" % b",".join(b'{"@id": "x:%d", "x:p": 1}' % number for number in range(5000))
+    file = io.BytesIO(text)
+    parser = parse_document(file, pyoxigraph.RdfFormat.JSON_LD, "f")
+    assert file.tell() <= 1001
+    assert len(list(parser)) == 5000
 
 
 class _Clock:

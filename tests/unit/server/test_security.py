@@ -87,6 +87,10 @@ def test_a_made_up_host_is_refused():
     with server(Session()) as http:
         for host, status in (("evil.example", 421), ("localhost:1", 200), ("127.0.0.1", 200), ("[::1]:7022", 200)):
             assert http.get("/health", Host=host).status == status
+        twice = b"GET /health HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", int(http.url.rpartition(":")[2]))) as connection:
+            connection.sendall(twice)
+            assert connection.recv(1000).startswith(b"HTTP/1.1 400 ")
     with server(Session(), hosts=("data.example",)) as http:
         assert http.get("/health", Host="data.example").status == 200
 

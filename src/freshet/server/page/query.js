@@ -1,13 +1,14 @@
 // Write a query: errors while typing, run it once, explain it, register it.
 
 import * as api from "./api.js";
-import { empty, h, tabs } from "./dom.js";
+import { count, empty, h, tabs } from "./dom.js";
 import { editor } from "./editor.js";
 import { plainLive } from "./plainlive.js";
 import { planTree } from "./plan.js";
 import { answersTable } from "./table.js";
 import { variablesOf } from "./terms.js";
 
+const MOST_ROWS = 1000, MOST_CHARACTERS = 200_000; // of an answer: more would hold up the browser
 const DRAFT = "freshet-draft";
 const EXAMPLE = `# Every ten seconds, the newest minute of a stream.
 PREFIX ex: <http://example.org/>
@@ -57,7 +58,7 @@ export function queryView(options) {
     buttons.run.disabled = !understood || isContinuous;
     buttons.live.disabled = buttons.run.disabled;
     buttons.explain.disabled = !understood;
-    buttons.register.disabled = !understood;
+    buttons.register.disabled = !isContinuous;
   });
   name.oninput = () => delete name.dataset.filled;
 
@@ -89,15 +90,17 @@ export function queryView(options) {
     const started = performance.now();
     const took = () => `${Math.round(performance.now() - started)} ms`;
     if (["construct", "describe"].includes(understood?.form)) {
-      result.replaceChildren(h("pre", {}, await api.askGraph(write.text)), h("p", { class: "soft" }, took()));
+      const graph = await api.askGraph(write.text), shown = graph.slice(0, MOST_CHARACTERS);
+      const size = shown === graph ? "" : `${count(graph.length)} characters, the first ${count(MOST_CHARACTERS)} are shown; `;
+      result.replaceChildren(h("pre", {}, shown), h("p", { class: "soft" }, size, took()));
       return;
     }
     const answer = await api.ask(write.text);
     const rows = answer.results?.bindings ?? [];
     result.replaceChildren(
       answer.results == null ? h("p", {}, answer.boolean ? "Yes." : "No.")
-        : rows.length ? answersTable(rows, answer.head.vars ?? variablesOf(rows)) : empty("The answer is empty."),
-      h("p", { class: "soft" }, `${rows.length} solutions, ${took()}`));
+        : rows.length ? answersTable(rows.slice(0, MOST_ROWS), answer.head.vars ?? variablesOf(rows)) : empty("The answer is empty."),
+      h("p", { class: "soft" }, `${count(rows.length)} solutions, ${rows.length > MOST_ROWS ? `the first ${count(MOST_ROWS)} are shown, ` : ""}${took()}`));
   });
 
   const runLive = () => attempt(async () => {
