@@ -20,6 +20,8 @@ from random_streams import (
     with_advances,
 )
 
+Absorbed = bool | str | tuple[str, ...] | dict[str, int]
+
 
 @dataclass(frozen=True)
 class GraphChange:
@@ -41,7 +43,7 @@ class Scenario:
     streams: Mapping[str, Lines]
     lateness_ms: Mapping[str, int]
     stored: tuple[str, ...]
-    absorb: Mapping[str, bool | str | tuple[str, ...]]
+    absorb: Mapping[str, Absorbed]
     passing: RandomQuery | None = None
     change: GraphChange | None = None
     retracts: bool = False  # whether elements of the streams can delete
@@ -111,7 +113,9 @@ def scenario(
     if retracting:
         streams = {iri: with_deletions(Random(f"{seed} {iri}"), lines) for iri, lines in streams.items()}
         common = sorted(set.intersection(*(query.streams(names) for query in queries)))
-        choices: list[bool | str | tuple[str, ...]] = [False, True, True, "latest", (EXAMPLE + "p0",)]
+        choices: list[Absorbed] = [False, True, True, "latest", (EXAMPLE + "p0",)]
+        if all(query.streams(names) == queries[0].streams(names) for query in queries):  # all wait for the same
+            choices += [{"keep": 700}, {"keep": 2000}]
         absorption = {EXAMPLE + Random(seed).choice(common): Random(seed + 1).choice(choices)} if common else {}
     change = None
     if not dated and quads + list(absorption) and (changing or Random(seed).random() < 0.1):

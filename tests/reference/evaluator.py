@@ -72,7 +72,7 @@ def evaluate(
     *,
     lateness_ms: Mapping[str, int] | None = None,
     stored: Iterable[ox.Quad] = (),
-    absorb: Mapping[str, bool | str | Collection[str]] | None = None,
+    absorb: Mapping[str, bool | str | Collection[str] | Mapping[str, int]] | None = None,
     report: Collection[str] = (),
     change: StoredChange | None = None,
     since_ms: float = -inf,
@@ -81,8 +81,8 @@ def evaluate(
 
     `streams` maps a stream's IRI to its lines in order of arrival. `absorb` says of a stream whether all (True),
     none (False) or only the named predicates of its triples go to the stored graph, or, where one stream is absorbed as
-    "latest", whether they take the place of other values. `report` may ask for "change"
-    and "non-empty". The query sees the elements of its streams from `since_ms` on.
+    "latest", whether they take the place of other values, or at what age they go again ({"keep": milliseconds}).
+    `report` may ask for "change" and "non-empty". The query sees the elements of its streams from `since_ms` on.
     """
     asked = rewrite(query, streams)
     world = replace(world_of(asked, streams, lateness_ms or {}, stored, absorb or {}), change=change)
@@ -108,7 +108,7 @@ def world_of(
     streams: Mapping[str, Sequence[StreamLine]],
     lateness_ms: Mapping[str, int],
     stored: Iterable[ox.Quad],
-    absorb: Mapping[str, bool | str | Collection[str]],
+    absorb: Mapping[str, bool | str | Collection[str] | Mapping[str, int]],
 ) -> World:
     """Everything that comes in, before any question is asked."""
     received: dict[Source, Received] = {
@@ -127,9 +127,34 @@ def world_of(
         element
         for iri, choice in absorb.items()
         for element in received[iri, None].elements
-        if choice is True or choice == "latest" or (choice and element.triple.predicate.value in choice)
+        if choice in (True, "latest") or "keep" in choices(choice) or element.triple.predicate.value in choices(choice)
     ]
+    ages = [choice["keep"] for choice in absorb.values() if isinstance(choice, Mapping)]
+    if ages:
+        end_ms = min(received[clause.window.stream, None].watermark_ms for clause in asked.windows)
+        absorbed = with_ends(absorbed, ages[0], end_ms)
     return World(received, quads, absorbed, replacing="latest" in absorb.values())
+
+
+def choices(choice: object) -> Collection[str]:
+    return choice if isinstance(choice, Collection) and not isinstance(choice, str) else ()
+
+
+def with_ends(elements: list[Element], keep_ms: int, end_ms: float) -> list[Element]:
+    """Elements in order of time, and deletions of those that have not come again within an age."""
+    arrivals = [each for each in elements if not each.deletes]
+    ends = [
+        Element(each.time_ms + keep_ms, -1, each.triple, True)
+        for each in arrivals
+        if each.time_ms + keep_ms <= end_ms
+        and not any(
+            each.triple == other.triple
+            and (each.time_ms, each.arrival) < (other.time_ms, other.arrival)
+            and other.time_ms <= each.time_ms + keep_ms
+            for other in arrivals
+        )
+    ]
+    return sorted([*elements, *ends], key=lambda each: (each.time_ms, each.arrival))
 
 
 def among_others(clauses: Sequence[WindowClause], received: Mapping[Source, Received]) -> list[WindowClause]:

@@ -48,6 +48,7 @@ class StreamOptions:
     carries: tuple[str, ...] | None = None
     latest: bool = False  # whether what enters the graph replaces the values that are there
     retracts: bool = False  # whether elements can delete
+    absorb_ms: int = 0  # at what age that which enters the graph goes again, 0 for never
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +163,15 @@ def options_of(state: StreamState, dictionary: Dictionary) -> StreamOptions:
         carries,
         state.latest,
         state.retracts,
+        state.absorb_ms,
     )
 
 
 def stream_options_of(fields: Header) -> StreamOptions:
     absorb = fields["absorb"]
     kept = None if absorb is None else tuple(absorb)
-    later = {name: fields.get(name, 0) for name in ("keep_ms", "keep_bytes", "idle_ms")}  # earlier ones had none
+    numbers = ("keep_ms", "keep_bytes", "idle_ms", "absorb_ms")
+    later = {name: fields.get(name, 0) for name in numbers}  # earlier ones had none
     carries = fields.get("carries")
     known = None if carries is None else tuple(carries)
     changing = {name: fields.get(name, False) for name in ("latest", "retracts")}
@@ -187,7 +190,7 @@ def declare_stream(engine: Engine, options: StreamOptions) -> None:
     if options.absorb is not None:
         absorb = frozenset(engine.dictionary.encode(Iri(predicate)) for predicate in options.absorb)
     state = StreamState(options.iri, options.lateness_ms, absorb, options.latest, options.retracts, held=options.held)
-    state.keep_bytes, state.idle_ms = options.keep_bytes, options.idle_ms
+    state.keep_bytes, state.idle_ms, state.absorb_ms = options.keep_bytes, options.idle_ms, options.absorb_ms
     state.carries = None if options.carries is None else frozenset(map(Iri, options.carries))
     engine.declare(state)
     if options.keep_ms:

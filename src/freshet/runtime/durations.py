@@ -1,11 +1,11 @@
-"""Durations as settings give them: `500ms`, `2s`, `5m`, `1h`, or ISO 8601 as in queries."""
+"""Durations as settings give them: `500ms`, `2s`, `5m`, `1h`, `7d`, or ISO 8601 as in queries."""
 
 from __future__ import annotations
 
 import re
 
-_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
-_SHORT = re.compile(r"([0-9]{1,12})\s*(ms|s|m|h)")
+_UNITS_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_SHORT = re.compile(r"([0-9]{1,12})\s*(ms|s|m|h|d)")
 
 
 def setting_ms(text: str) -> int:
@@ -21,4 +21,4 @@ def setting_ms(text: str) -> int:
         from freshet.syntax.durations import duration_ms
 
         return duration_ms(stripped)
-    raise ValueError(f"'{text}' is not a duration: write 500ms, 2s, 5m, 1h or PT2S")
+    raise ValueError(f"'{text}' is not a duration: write 500ms, 2s, 5m, 1h, 7d or PT2S")

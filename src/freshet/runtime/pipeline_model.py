@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sized
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
 
@@ -48,7 +48,7 @@ def _absorb(value: object) -> object:
 def _absorb_kind(value: object) -> str:
     if isinstance(value, str):
         return "<all>"
-    return "<latest>" if isinstance(value, dict | LatestSection) else "<predicates>"
+    return "<latest>" if isinstance(value, dict | AbsorbSection) else "<predicates>"
 
 
 def _graph_files(value: object) -> object:
@@ -91,15 +91,25 @@ Name = Annotated[str, AfterValidator(_name)]
 
 
 # Tags of unions cannot be keys of the file, so that they cannot be confused with keys in pydantic's paths.
-class LatestSection(Section):
-    """Values of some predicates, each of which takes the place of the others of its subject."""
+class AbsorbSection(Section):
+    """What is absorbed: all, some predicates, or values that replace others; and at what age it goes again."""
 
-    latest: tuple[IriText, ...]
+    latest: tuple[IriText, ...] | Literal[True] | None = None
+    predicates: tuple[IriText, ...] | None = None
+    keep: Annotated[int | None, BeforeValidator(duration)] = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _is_one_kind(self) -> Self:
+        if self.latest is not None and self.predicates is not None:
+            raise ValueError("'latest' and 'predicates' exclude each other")
+        if self.latest is None and self.predicates is None and self.keep is None:
+            raise ValueError("write latest, predicates or keep")
+        return self
 
 
 Absorb = Annotated[
     Annotated[Literal["all", "latest"], Tag("<all>")]
-    | Annotated[LatestSection, Tag("<latest>")]
+    | Annotated[AbsorbSection, Tag("<latest>")]
     | Annotated[tuple[IriText, ...], Tag("<predicates>")],
     Discriminator(_absorb_kind),
     BeforeValidator(_absorb),
@@ -287,7 +297,7 @@ SECTIONS: dict[tuple[str, ...], type[Section]] = {
     **{("streams", "*", "sources", "*", *path): section for path, section in SOURCE_SECTIONS.items()},
     ("streams", "*", "time"): EventTime,
     ("streams", "*", "join"): JoinSection,
-    ("streams", "*", "absorb"): LatestSection,
+    ("streams", "*", "absorb"): AbsorbSection,
     ("queries", "*"): QuerySection,
     ("queries", "*", "sinks", "*"): FileSinkSection,
     ("queries", "*", "sinks", "*", "kafka"): KafkaTopic,

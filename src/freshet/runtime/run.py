@@ -28,9 +28,9 @@ from freshet.runtime.kafka_sink import KafkaSink
 from freshet.runtime.ldes_sink import LdesSink
 from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_model import (
+    AbsorbSection,
     FileSinkSection,
     KafkaSinkSection,
-    LatestSection,
     LdesSinkSection,
     Pipeline,
     QuerySection,
@@ -436,7 +436,10 @@ def _place(encoded: EncodedStream) -> str:
 
 def _absorb_option(stream: Stream) -> AbsorbOption:
     absorb = stream.absorb
-    return {"latest": absorb.latest} if isinstance(absorb, LatestSection) else absorb or False
+    if not isinstance(absorb, AbsorbSection):
+        return absorb or False
+    kinds = {"latest": absorb.latest, "predicates": absorb.predicates, "keep": absorb.keep}
+    return {name: given for name, given in kinds.items() if given is not None}
 
 
 def _keep_memory() -> None:

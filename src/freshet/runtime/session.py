@@ -470,7 +470,9 @@ class Session:
             lateness_ms: How far behind the newest element an element may come. Later events are dropped and counted.
             absorb: What enters the stored graph: nothing (False, "none"), everything (True, "all"), or the triples of
                 these predicates. With "latest", or `{"latest": predicates}`, each value takes the place of the others
-                of its subject and predicate, once all streams that queries read together have come to its time.
+                of its subject and predicate, once all streams that queries read together have come to its time. With
+                `{"keep": "7d"}` triples go again when they are older, and have not come again; `"latest"` or
+                `"predicates"` may be beside it, with a list of predicates or True.
             held: Whether only `advance` moves the watermark. If not, elements move it too.
             keep_ms: For how long elements are kept, so that one-shot queries can ask for windows of them, and
                 continuous queries can begin in the past.
@@ -494,18 +496,19 @@ class Session:
             True
         """
         kept_bytes = keep_bytes if keep_ms else 0
-        absorbed, latest = parse_absorb(absorb)
+        absorbed = parse_absorb(absorb)
         options = check_options(
             StreamOptions(
                 iri,
                 lateness_ms,
-                absorbed,
+                absorbed.predicates,
                 held,
                 keep_ms,
                 kept_bytes,
                 parse_idle(idle),
-                latest=latest,
+                latest=absorbed.latest,
                 retracts=bool(retracts),
+                absorb_ms=absorbed.keep_ms,
             )
         )
         with self.dictionary.pins:

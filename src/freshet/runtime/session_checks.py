@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import SupportsIndex
+from typing import NamedTuple, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,12 @@ from freshet.runtime.durable_records import DurableRegistration, StreamOptions
 from freshet.runtime.durations import setting_ms
 from freshet.syntax.functions import BY_IRI
 
-AbsorbOption = bool | str | Iterable[str] | Mapping[str, Iterable[str]]
+AbsorbOption = bool | str | Iterable[str] | Mapping[str, object]
 
-_ABSORBED = "'all', 'none', 'latest', a list of predicate IRIs, or {'latest': a list of them}"
+_ABSORBED = (
+    "'all', 'none', 'latest', a list of predicate IRIs, {'latest': a list of them} or {'keep': an age}, which may have"
+    " 'latest' or 'predicates' beside it"
+)
 _MOST_BYTES = "the memory of a query in bytes"
 _LIMIT = "the limit of a query must be a number of seconds"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -90,23 +93,52 @@ def check_why_elements(given: int) -> int:
     return given
 
 
-def parse_absorb(absorb: AbsorbOption) -> tuple[tuple[str, ...] | None, bool]:
-    """What a stream leaves in the graph, as its options say it, and whether that replaces what is there.
+class Absorption(NamedTuple):
+    """What a stream leaves in the graph: nothing (None), everything (no predicate named) or some predicates; whether
+    that replaces what is there, and at what age it goes again, 0 for never."""
 
-    >>> parse_absorb(["http://e/b", "http://e/a"]), parse_absorb("all"), parse_absorb(False)
-    ((('http://e/a', 'http://e/b'), False), ((), False), (None, False))
-    >>> parse_absorb("latest"), parse_absorb({"latest": ["http://e/a"]})
-    (((), True), (('http://e/a',), True))
+    predicates: tuple[str, ...] | None
+    latest: bool = False
+    keep_ms: int = 0
+
+
+def parse_absorb(absorb: AbsorbOption) -> Absorption:
+    """What a stream leaves in the graph, as its options say it.
+
+    >>> parse_absorb(["http://e/b", "http://e/a"]), parse_absorb("all").predicates, parse_absorb(False).predicates
+    (Absorption(predicates=('http://e/a', 'http://e/b'), latest=False, keep_ms=0), (), None)
+    >>> parse_absorb("latest")
+    Absorption(predicates=(), latest=True, keep_ms=0)
+    >>> parse_absorb({"latest": ["http://e/a"], "keep": "7d"})
+    Absorption(predicates=('http://e/a',), latest=True, keep_ms=604800000)
     """
     if isinstance(absorb, Mapping):
-        if set(absorb) != {"latest"}:
+        kinds = [name for name in ("all", "latest", "predicates") if name in absorb]
+        if set(absorb) - {"keep", *kinds} or len(kinds) > 1 or not absorb:
             raise InputError(f"a stream absorbs {_ABSORBED}, not {absorb!r}")
-        return _parse_predicates(absorb["latest"]), True
+        keep_ms = _parse_age(absorb["keep"]) if "keep" in absorb else 0
+        named = absorb[kinds[0]] if kinds else True
+        if named is True and kinds != ["predicates"]:
+            return Absorption((), kinds == ["latest"], keep_ms)
+        return Absorption(_parse_predicates(cast("Iterable[str]", named)), kinds == ["latest"], keep_ms)
     if isinstance(absorb, bool | str):
         if absorb not in (True, False, "all", "none", "latest"):  # letters of a string are no predicates
             raise InputError(f"a stream absorbs {_ABSORBED}, not {absorb!r}")
-        return None if absorb in (False, "none") else (), absorb == "latest"
-    return _parse_predicates(absorb), False
+        return Absorption(None if absorb in (False, "none") else (), absorb == "latest")
+    return Absorption(_parse_predicates(absorb))
+
+
+def _parse_age(given: object) -> int:
+    """The age at which what is absorbed goes again, in milliseconds."""
+    if isinstance(given, timedelta):
+        given = given // timedelta(milliseconds=1)
+    try:
+        found = setting_ms(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise InputError(f"keep: {error}") from None
+    if isinstance(found, bool) or not isinstance(found, int) or not 0 < found < FURTHEST_MS:
+        raise InputError(f"keep is a duration, or milliseconds from 1 on, not {given!r}")
+    return found
 
 
 def _parse_predicates(absorb: Iterable[str]) -> tuple[str, ...] | None:

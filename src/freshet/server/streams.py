@@ -95,6 +95,12 @@ def _options(given: Any) -> dict[str, Any]:
                 found[option] = setting_ms(given[name])
             except ValueError as error:
                 raise Problem(400, f"{name}: {error}") from None
+    if "absorb-keep" in given:
+        kind = found["absorb"]
+        named = {kind: True} if kind in ("all", "latest") else {"predicates": kind}
+        if kind == "none":
+            raise Problem(400, "absorb-keep says how long what is absorbed stays, and absorb is none")
+        found["absorb"] = {**named, "keep": given["absorb-keep"]}
     retracts = given.get("retracts", "false")
     if retracts not in ("true", "false"):
         raise Problem(400, f"retracts is true or false, not '{retracts}'")
@@ -311,6 +317,9 @@ def _describe_absorb(options: StreamOptions) -> object:
     if options.absorb is None:
         return "none"
     predicates = list(options.absorb)
+    if options.absorb_ms:
+        kind = "latest" if options.latest else "predicates" if predicates else "all"
+        return {kind: predicates or True, "keep": options.absorb_ms}
     if options.latest:
         return {"latest": predicates} if predicates else "latest"
     return predicates or "all"

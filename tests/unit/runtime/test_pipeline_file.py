@@ -15,10 +15,10 @@ from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_file import PipelineErrors, read_pipeline
 from freshet.runtime.pipeline_model import (
     SECTIONS,
+    AbsorbSection,
     ConsoleSinkSection,
     FileSinkSection,
     GraphFile,
-    LatestSection,
     known_keys,
 )
 from freshet.runtime.progress import QuietProgress
@@ -110,9 +110,15 @@ def test_what_is_left_out_has_a_default(folder: Path) -> None:
         (
             "absorb: none",
             "absorb: {latest: [http://example.org/speed]}",
-            LatestSection(latest=("http://example.org/speed",)),
+            AbsorbSection(latest=("http://example.org/speed",)),
         ),
         ("absorb: none", "absorb: [http://example.org/speed]", ("http://example.org/speed",)),
+        ("absorb: none", "absorb: {keep: 7d}", AbsorbSection.model_validate({"keep": "7d"})),
+        (
+            "absorb: none",
+            "absorb: {latest: true, keep: 2h}",
+            AbsorbSection.model_validate({"latest": True, "keep": "2h"}),
+        ),
     ],
 )
 def test_what_is_absorbed(folder: Path, old: str, new: str, absorb: object) -> None:

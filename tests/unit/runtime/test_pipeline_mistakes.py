@@ -147,7 +147,7 @@ CASES = {
     "no duration": (
         "lateness: 2s",
         "lateness: soon",
-        ["8:15: 'soon' is not a duration: write 500ms, 2s, 5m, 1h or PT2S"],
+        ["8:15: 'soon' is not a duration: write 500ms, 2s, 5m, 1h, 7d or PT2S"],
     ),
     "no number": (
         "files_per_batch: 4",

@@ -52,6 +52,9 @@ def test_streams_are_declared_and_listed():
         statuses = [http.send("POST", each, deletion, content_type=_TIMED).status for each in (f"{_S}8", f"{_S}2")]
         assert statuses == [200, 400]
         assert http.send("PUT", f"{_S}7?retracts=maybe").status == 400
+        assert http.send("PUT", f"{_S}6?absorb=latest&absorb-keep=7d").status == 201
+        assert json.loads(http.get(f"{_S}6").data)["absorb"] == {"latest": True, "keep": 604_800_000}
+        assert http.send("PUT", f"{_S}5?absorb-keep=7d").status == 400
         for wrong in ("/streams/short", f"{_S}3?lateness=late", f"/streams/other?iri={_IRI}", f"{_S}4?idle=0s"):
             assert http.send("PUT", wrong).status == 400
         assert http.send("DELETE", _S).status == 405

@@ -1,5 +1,5 @@
 """Streams whose elements take something out of the stored graph: where the newest value of a subject's predicate stands
-alone, and where elements delete.
+alone, where elements delete, and where they go at an age.
 
 An element at t changes the graph once its stream has come to t, and all that queries wait for together with it. Until
 then it waits here, so that an evaluation before t sees what was there before t, however elements come in batches.
@@ -14,10 +14,12 @@ then it waits here, so that an evaluation before t sees what was there before t,
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import pairwise
 from typing import Protocol
 
 from freshet.native.moments import AFTER_ALL_TIME
+from freshet.native.streams.arrivals_by_age import ArrivalsByAge
 from freshet.native.streams.stream import merge_in_order, split_before
 from freshet.native.streams.stream_router import StreamRouter
 from freshet.rdf.elements import Elements
@@ -41,6 +43,7 @@ class GraphChanges:
         self._router = router
         self._store = store
         self._waiting: dict[str, list[tuple[Elements, int]]] = {}  # in order of time; entries of a journal
+        self._ages: dict[str, ArrivalsByAge] = {}  # of what has entered, where it goes again
 
     def add(self, stream: str, elements: Elements) -> None:
         """Elements of a stream, which are not late."""
@@ -51,44 +54,70 @@ class GraphChanges:
     @property
     def first_ms(self) -> int:
         """The time of the first element that waits."""
-        return min(map(self._next_ms, self._waiting), default=AFTER_ALL_TIME)
+        waiting = min(map(self._waiting_ms, self._waiting), default=AFTER_ALL_TIME)
+        return min(waiting, *(each.first_ms for each in self._ages.values()), AFTER_ALL_TIME)
 
     def go_on(self, *, ended: bool = False) -> list[Elements]:
-        """Change the graph as far as streams have come, and evaluate what is due before; gives what has entered."""
+        """Change the graph as far as streams have come, and evaluate what is due before; gives what has come or gone.
+
+        Where all streams have ended, time stands still: what waits enters, and nothing grows older.
+        """
         entered: list[Elements] = []
-        if not self._waiting:
+        if not (self._waiting or self._ages):
             return entered
-        while come := [each for each in self._waiting if self._next_ms(each) <= self._router.common_watermark(each)]:
-            stream = min(come, key=self._next_ms)
-            entered += self._enter(stream)
+        next_ms = self._waiting_ms if ended else self._next_ms
+        while come := [each for each in self._streams() if next_ms(each) <= self._reach(each)]:
+            stream = min(come, key=next_ms)
+            entered += self._enter(stream, next_ms(stream), is_aging=not ended)
             if not ended:
                 self._router.advance(stream)
         return entered
 
-    def _enter(self, stream: str) -> list[Elements]:
-        """Do what the first elements that wait do, up to a time at which something is evaluated."""
-        first_ms = self._next_ms(stream)
+    def _enter(self, stream: str, first_ms: int, *, is_aging: bool) -> list[Elements]:
+        """Do what the first elements that wait do, from a time up to one at which something is evaluated."""
         if self._router.next_due_ms(stream) <= first_ms:
             self._router.evaluate_to(stream, first_ms)
-        others = [self._next_ms(other) for other in self._waiting if other != stream]
+        others = [self._next_ms(other) for other in self._streams() if other != stream]
         stop_ms = max(first_ms + 1, min([self._router.next_due_ms(stream), *others]))
         if self._store.keeps_history:  # which has what there was between any two times
             stop_ms = first_ms + 1
-        stop_ms = min(stop_ms, self._router.common_watermark(stream) + 1)
+        stop_ms = min(stop_ms, self._reach(stream) + 1)
         taken = self._take(stream, stop_ms)
-        replaces = self._router.streams[stream].latest
+        state = self._router.streams[stream]
+        ages = self._ages.get(stream)
+        if ages is None and state.absorb_ms:
+            ages = self._ages[stream] = ArrivalsByAge(state.absorb_ms)
         for elements, entry in taken:
-            self._store.change(change_of(elements, replaces=replaces), entry)
+            self._store.change(change_of(elements, replaces=state.latest), entry)
+            if ages is not None:
+                ages.add(elements, entry)
+        ended = ages.end(stop_ms) if ages is not None and is_aging else []
+        for elements, entry in ended:
+            self._store.change(change_of(elements, replaces=False), entry)
         self._note_limit(stream)
         self._router.note_stored()
-        return [elements for elements, _ in taken]
+        return [elements for elements, _ in taken + ended]
+
+    def _streams(self) -> Collection[str]:
+        """Those of which something waits, or grows older."""
+        return self._waiting.keys() | self._ages.keys() if self._ages else self._waiting
+
+    def _reach(self, stream: str) -> int:
+        """How far a stream has come, and all that queries wait for together with it."""
+        return min(self._router.common_watermark(stream), AFTER_ALL_TIME - 1)
+
+    def _waiting_ms(self, stream: str) -> int:
+        """The time of the first element that waits."""
+        return min((elements.times.item(0) for elements, _ in self._waiting.get(stream, ())), default=AFTER_ALL_TIME)
 
     def _next_ms(self, stream: str) -> int:
-        return min(elements.times.item(0) for elements, _ in self._waiting[stream])
+        """When a stream changes the graph next."""
+        ages = self._ages.get(stream)
+        return self._waiting_ms(stream) if ages is None else min(self._waiting_ms(stream), ages.next_ms)
 
     def _take(self, stream: str, before_ms: int) -> list[tuple[Elements, int]]:
         """What has times before one: in order of time, where later entries have later elements."""
-        parts = [(*split_before(elements, before_ms), entry) for elements, entry in self._waiting.pop(stream)]
+        parts = [(*split_before(elements, before_ms), entry) for elements, entry in self._waiting.pop(stream, ())]
         left = [(after, entry) for _, after, entry in parts if len(after.times)]
         if left:
             self._waiting[stream] = left
@@ -98,7 +127,8 @@ class GraphChanges:
         return taken
 
     def _note_limit(self, stream: str) -> None:
-        if stream in self._waiting:
-            self._router.limits[stream] = self._next_ms(stream)
+        next_ms = self._next_ms(stream)
+        if next_ms < AFTER_ALL_TIME:
+            self._router.limits[stream] = next_ms
         else:
             self._router.limits.pop(stream, None)

@@ -44,7 +44,8 @@ class StreamState:
 
     `absorb` is what enters the stored graph: nothing (None), everything (an empty set), or some predicates' ids. Where
     it is `latest`, each value takes the place of the others of its subject and predicate. Where it `retracts`, elements
-    can delete; `deleted` are the predicates that these have had, so that their terms stay.
+    can delete; `deleted` are the predicates that these have had, so that their terms stay. What enters the stored graph
+    goes again at an age of `absorb_ms`, never with 0.
     `idle_ms` is after how long a silence it goes on with the wall clock, 0 for never; the owner of the clock does that.
     `carries` are all predicates that its elements can have, where that is known.
     `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph;
@@ -58,6 +59,7 @@ class StreamState:
     absorb: frozenset[int] | None = None
     latest: bool = False
     retracts: bool = False
+    absorb_ms: int = 0
     watermark_ms: int = BEFORE_ALL_TIME
     elements: int = 0
     late: int = 0
@@ -120,7 +122,7 @@ class StreamState:
     @property
     def changes_graph(self) -> bool:
         """Whether elements may take something out of the stored graph."""
-        return self.absorb is not None and (self.latest or self.retracts)
+        return self.absorb is not None and (self.latest or self.retracts or self.absorb_ms > 0)
 
     def note_deletions(self, elements: Elements) -> None:
         """Have the terms of deleted predicates stay: waiting elements have these with a minus sign."""
