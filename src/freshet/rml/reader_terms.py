@@ -323,6 +323,8 @@ class TermMapReader:
             inputs = self._looked_up(inputs, declared)
         if declared.associative and given.count(declared.parameters[0]) > 1:
             return _folded(function, declared, inputs, output)
+        if twice := next((name for name in given if given.count(name) > 1), None):
+            raise self._graph.refusal(f"the function {function} with several values of its parameter {twice}")
         return Call(function, tuple(inputs), output)
 
     def _looked_up(self, inputs: list[tuple[Iri, TermMap]], declared: Function) -> list[tuple[Iri, TermMap]]:

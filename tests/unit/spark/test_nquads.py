@@ -226,6 +226,14 @@ def test_a_parameter_that_is_given_often(spark, tmp_path):
     assert found("boolean_or", "false", "no") == ["false"]
 
 
+def test_a_parameter_that_is_given_twice(tmp_path):
+    given = "; rml:input ".join(f'[ rml:parameter grel:valueParameter ; rml:inputValue "{each}" ]' for each in "ab")
+    call = f"rml:functionExecution [ rml:function grel:toUpperCase ; rml:input {given} ]"
+    (tmp_path / "mapping.ttl").write_text(HEAD.replace("FORM", "CSV") + SUBJECT + pair(call), encoding="utf-8")
+    with pytest.raises(FreshetError, match="toUpperCase> with several values of its parameter valueParam"):
+        read_mapping(tmp_path / "mapping.ttl")
+
+
 def test_functions_of_idlab(spark, tmp_path):
     def found(name, given, **more):
         inputs = ", ".join(
