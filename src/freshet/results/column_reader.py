@@ -79,6 +79,7 @@ class ColumnReader:
         self._numbers = np.empty(0, np.int32)
         self._texts_then = 0
         self._first = self._end = 0
+        self._last = slice(0, 0)  # the rows of it that were read last
 
     def read(self, ids: Ids, dictionary: Dictionary) -> Column:
         """The field and the values of a column, which is `read_only`; null where an id is 0."""
@@ -110,14 +111,31 @@ class ColumnReader:
         if not are_good:
             are_good = self._texts.are_good(rows, dictionary) and self._texts.version == self._texts_then
         if log is not self._other_log:
+            if log is not self._log and are_good and self._log is not None:
+                self._move(log, self._log[at], column, rows)
             if log is not self._log or not self._first <= rows.start <= self._end or not are_good:
                 self._begin_log(log, column, rows, dictionary)
             if self._log is not None:
                 first, self._end = max(rows.start, self._end), max(rows.stop, self._end)
                 if found := self._go_on(column, first, rows, dictionary):
+                    self._last = rows
                     return found
             self._log, self._other_log = None, log
         return self.read(column[rows], dictionary)
+
+    def _move(self, log: Ids, before: Ids, column: Ids, rows: slice) -> None:
+        """Go on with another log if it begins with the rows that were read last: a log that has no room moves."""
+        last = self._last
+        count = last.stop - last.start
+        if not rows.start <= count <= rows.stop or not np.array_equal(column[:count], before[last]):
+            return
+        if self._integers is not None:
+            self._integers = _moved(self._integers, last, len(column))
+        elif self._doubles is not None:
+            self._doubles = _moved(self._doubles, last, len(column))
+        else:
+            self._numbers = _moved(self._numbers, last, len(column))
+        self._log, self._first, self._end = log, 0, count
 
     def _begin_log(self, log: Ids, column: Ids, rows: slice, dictionary: Dictionary) -> None:
         self._log, self._first, self._end = None, rows.start, rows.start
@@ -318,6 +336,13 @@ class _Texts(_NumberedTerms):
         _WRITE_TEXTS.run(arrays.heap, records, len(tail), self._data, self._offsets, known)
         self._texts = large_strings(self._data[: end + size], self._offsets[: count + 1])
         return True
+
+
+def _moved(array: NDArray[AnyNumber], rows: slice, size: int) -> NDArray[AnyNumber]:
+    """Some rows of an array at the beginning of another."""
+    moved = np.empty(size, array.dtype)
+    moved[: rows.stop - rows.start] = array[rows]
+    return moved
 
 
 def _longer(array: NDArray[AnyNumber], size: int) -> NDArray[AnyNumber]:

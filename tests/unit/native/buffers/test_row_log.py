@@ -84,8 +84,12 @@ def test_a_row_that_never_came_cannot_go() -> None:
 
 @pytest.mark.parametrize(
     "term",
-    [lambda number: Iri(f"http://a/{number}"), lambda number: Literal(f"{number}.5{'0' * (number % 2)}", DOUBLE)],
-    ids=["iris", "doubles"],
+    [
+        lambda number: Iri(f"http://a/{number}"),
+        lambda number: Literal(f"{number}.5{'0' * (number % 2)}", DOUBLE),
+        lambda number: Literal(str(number), Iri(XSD + "integer")),
+    ],
+    ids=["iris", "doubles", "integers"],
 )
 def test_what_is_read_of_a_log_does_not_change_when_it_goes_on(term: Callable[[int], Term]) -> None:
     dice, log, reader = Random(4), RowLog(("v0", "v1")), ColumnReader()
@@ -109,6 +113,20 @@ def test_what_is_read_of_a_log_does_not_change_when_it_goes_on(term: Callable[[i
         taken.append((column, alone[1].to_pylist()))
     for column, expected in taken:
         assert column.to_pylist() == expected
+
+
+def test_rows_that_move_to_another_log_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = np.array([[DICTIONARY.encode(Iri(f"http://a/{number}")) for number in range(40)]], np.int64)
+    reader, read = ColumnReader(), []
+    whole = reader.read_log(ids, 0, slice(0, 30), DICTIONARY)[1].to_pylist()
+    number = reader._texts.number
+    monkeypatch.setattr(reader._texts, "number", lambda *given: read.append(given[1:3]) or number(*given))
+    moved = np.zeros((1, 80), np.int64)
+    moved[0, :30], moved[0, 30:40] = ids[0, :30], ids[0, 30:]
+    assert reader.read_log(moved, 0, slice(5, 40), DICTIONARY)[1].to_pylist()[:25] == whole[5:]
+    other = ids[:, ::-1].copy()
+    assert reader.read_log(other, 0, slice(0, 40), DICTIONARY)[1].to_pylist()[10:] == whole[::-1]
+    assert read == [(30, 40), (0, 40)]
 
 
 @pytest.mark.parametrize(
