@@ -112,6 +112,12 @@ def _mappings(triples: int | None, rate: int | None) -> Sequence[Figure]:
     return mappings_figures(triples)
 
 
+def _update(triples: int | None, rate: int | None) -> Sequence[Figure]:
+    from freshet_benchmarks.update import update_figures
+
+    return update_figures(triples)
+
+
 BENCHMARKS: dict[str, Callable[[], Sequence[Figure]]] = {
     "pipeline": _pipeline,
     "oneshot": _oneshot,
@@ -140,6 +146,7 @@ SIZED = {
     "sizes": Sized(_sizes, ("--triples",)),  # of the largest window and stored graph
     "closes": Sized(_closes, ("--triples", "--rate")),
     "serve": Sized(_serve, ("--triples",)),  # stored
+    "update": Sized(_update, ("--triples",)),  # stored
     "mappings": Sized(_mappings, ("--triples",)),  # records of the largest inputs
 }
 
