@@ -182,7 +182,15 @@ def _register(
     if parameters:
         session.define(name, text, parameters, dialect=dialect)
     else:
-        session.register(text, name=name, dialect=dialect, measure=True, **options)
+        session.register(
+            text,
+            name=name,
+            dialect=dialect,
+            measure=True,
+            limit_seconds=holder.limits.query_seconds,
+            limit_bytes=holder.limits.query_bytes,
+            **options,
+        )
     return True
 
 

@@ -277,3 +277,19 @@ def test_a_query_that_begins_in_the_past():
         found = Answers(http, "/queries/q/answers?after=start").take(1)
         assert [(each["time"], each["bindings"][0]["s"]["value"]) for each in found] == [(2000, "http://e/1500")]
         assert http.send("PUT", "/queries/late?since=soon", _QUERY).status == 400
+
+
+def test_a_query_that_needs_too_much_is_removed_and_the_others_go_on():
+    window = "FROM NAMED WINDOW <w> ON <http://e/s> [RANGE PT10S STEP PT10S]"
+    much = f"SELECT (COUNT(*) AS ?n) {window} {{ WINDOW <w> {{ ?a <p:a> ?b . ?c <p:b> ?d . ?e <p:c> ?f }} }}"
+    few = f"SELECT (MAX(?b) AS ?most) {window} {{ WINDOW <w> {{ ?a <p:a> ?b }} }}"
+    elements = "".join(f"{at}\t<x:{at}> <p:{each}> <x:o> .\n" for at in range(1000) for each in "abc")
+    with server(Session(), limits=Limits(query_bytes=1 << 20)) as http:
+        http.send("PUT", "/streams/s?iri=http://e/s")
+        assert http.send("PUT", "/queries/much", much).status == 201
+        assert http.send("PUT", "/queries/few", few).status == 201
+        assert http.send("POST", "/streams/s?watermark=20000", elements, Content_Type="text/plain").status == 200
+        assert http.session.failures[0].query == "much"
+        assert "more memory than its limit of 1.0 MiB" in http.session.failures[0].reason
+        [report] = Answers(http, "/queries/few/answers?after=start&limit=1").take(1)
+        assert report["bindings"] == [{"most": {"type": "uri", "value": "x:o"}}]
