@@ -13,6 +13,7 @@ import pyoxigraph as ox
 
 from freshet.federation.errors import ServiceError
 from freshet.federation.settings import ServiceSettings
+from freshet.federation.topics import KAFKA, send_to_topic
 from freshet.rdf.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -36,7 +37,13 @@ class Uploads:
         return Requests(TimedPool(1), self._settings)
 
     def send(self, endpoint: str, parts: list[Path]) -> None:
-        """Insert the statements of files of N-Quads. Without files the endpoint is only looked up in the allow-list."""
+        """Insert the statements of files of N-Quads, or send them to a topic.
+
+        Without files the endpoint is only looked up in the allow-list.
+        """
+        if endpoint.startswith(KAFKA):
+            send_to_topic(endpoint, parts, self._settings)
+            return
         url = self._settings.url(endpoint)
         linked: list[ox.Quad] = []
         sent = 0

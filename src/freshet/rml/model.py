@@ -148,7 +148,7 @@ class PredicateObjectMap:
 class Target:
     """A file that output goes to instead of the usual; `format` as the command line names it (nq, nt, ttl, ...).
 
-    Of an `endpoint` the path is the address to which updates are sent.
+    Of an `endpoint` the path is the address to which updates are sent, or `kafka://HOST:PORT/TOPIC`.
     """
 
     path: str

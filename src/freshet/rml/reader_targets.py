@@ -34,6 +34,10 @@ def read_target(graph: MappingGraph, node: Value) -> Target:
         if not endpoint.value.startswith(SCHEMES):
             raise graph.wrong(f"has an endpoint that is no http address: {endpoint.value}")
         return Target(endpoint.value, "nq", endpoint=True)
+    if (topic := _topic(graph, target)) is not None:
+        if _FORMATS[format_name] not in ("nq", "nt"):
+            raise graph.refusal(f"the serialization {format_name} of statements that are messages")
+        return Target(topic, "nq", endpoint=True)
     compression = graph.get(node, "compression") + graph.get(target, "compression")
     encoding = graph.get(node, "encoding") + graph.get(target, "encoding")
     return Target(
@@ -42,6 +46,15 @@ def read_target(graph: MappingGraph, node: Value) -> Target:
         (compression_of(graph, compression[0]) if compression else Compression.NONE).value,
         short(encoding[0].value) if encoding else "UTF-8",
     )
+
+
+def _topic(graph: MappingGraph, target: Value) -> str | None:
+    """The Kafka topic of a thing whose first form is one of Kafka."""
+    for affordance in (*graph.get(target, "td:hasPropertyAffordance"), *graph.get(target, "td:hasActionAffordance")):
+        for form in graph.get(affordance, "td:hasForm"):
+            if (address := graph.text(form, "hctl:hasTarget")) and address.startswith("kafka://"):
+                return address
+    return None
 
 
 def _path(graph: MappingGraph, target: Value) -> str:
