@@ -15,7 +15,8 @@ from freshet.native.buffers.one_way_index import Ids
 from freshet.native.buffers.record import Record
 
 _FIRST_CAPACITY = 32
-_MOST_SPARE = 1 << 12  # rows beside an eighth of those that are there: windows are filled by more than come later
+_MOST_SPARE = 1 << 12  # rows for those that come: windows are filled by more than come later
+_FREE_ROWS = 1 << 11  # or an eighth of those that are there: few windows then move what they hold with every batch
 _SECOND_CAPACITY = 128  # where rows come and go: to move them to the front costs a hundred times as much as to add one
 
 Value = TypeVar("Value", bound=np.generic)
@@ -23,7 +24,7 @@ Value = TypeVar("Value", bound=np.generic)
 
 def room_for(there: int, more: int) -> int:
     """How much room a queue gets, so that what is there moves seldom enough."""
-    return there + there // 8 + more + min(more, _MOST_SPARE) // 4 + _FIRST_CAPACITY
+    return there + max(there // 8, min(there, _FREE_ROWS)) + more + min(more, _MOST_SPARE) // 4 + _FIRST_CAPACITY
 
 
 class Arrivals(Generic[Value]):
