@@ -360,7 +360,10 @@ class LeafSet:
         changed[0] = 0
         while (at := _STEP.run(self._addresses, at, number, first_moment, *moves, self._changed)) < len(leaves):
             leaves[at].make_room()
-        found = [leaves[changed[place]] for place in range(1, changed[0] + 1)]
+        if changed[0] == 1:  # as it mostly is where elements come one by one
+            found = [leaves[changed[1]]]
+        else:
+            found = [leaves[place] for place in self._changed[1 : changed[0] + 1].tolist()]
         for leaf in found:
             if leaf.is_followed:
                 leaf.follow_step(moves)
