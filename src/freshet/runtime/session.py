@@ -578,7 +578,7 @@ class Session:
             every_ms: The period of evaluation in milliseconds, as COMPUTED EVERY of C-SPARQL.
             limit_seconds: The longest time that one step may take. A query that takes longer is stopped and removed.
             limit_bytes: The most that the intermediate results of one step may take. A query that takes more is
-                stopped and removed.
+                stopped and removed. Queries that share a plan, which have the same limits, take their steps together.
             accuracy: The share of an answer that is to be right, where the query has SERVICE.
             latency_ms: How long an evaluation may take, where the query has SERVICE.
             bindings: Values for variables of the query, by their names without the question mark. Only solutions with
@@ -914,14 +914,23 @@ class Session:
         else:
             self._durable.undefine(name)
 
-    def bind(self, name: str, bindings: Mapping[str, Term]) -> RegisteredQuery:
+    def bind(
+        self,
+        name: str,
+        bindings: Mapping[str, Term],
+        *,
+        limit_seconds: float | None = None,
+        limit_bytes: int | None = None,
+    ) -> RegisteredQuery:
         """Register a query with values for its parameters, or find the one that is registered with them.
 
-        All that are registered so share one plan.
+        All that are registered so, with the same limits, share one plan.
 
         Args:
             name: The name of the definition.
             bindings: The values, by the names of the parameters.
+            limit_seconds: The longest time that one step may take, as of `register`.
+            limit_bytes: The most that the intermediate results of one step may take.
 
         Returns:
             The query.
@@ -944,7 +953,14 @@ class Session:
         bound = definition.bound_name(bindings)
         if bound in self.engine.names:
             return self.registered(bound)
-        return self.register(definition.text, name=bound, dialect=definition.dialect, bindings=bindings)
+        return self.register(
+            definition.text,
+            name=bound,
+            dialect=definition.dialect,
+            bindings=bindings,
+            limit_seconds=limit_seconds,
+            limit_bytes=limit_bytes,
+        )
 
     def _definition(self, name: str) -> QueryDefinition:
         if name not in self.definitions:

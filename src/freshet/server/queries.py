@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -72,7 +73,9 @@ class StandingQueries:
         async with self._changing:
             if bound not in self.session.engine.names:
                 check_room(self._shared, holder)
-                await self._shared.changing.submit(self.session.bind, name, bindings)
+                most = holder.limits
+                bind = partial(self.session.bind, limit_seconds=most.query_seconds, limit_bytes=most.query_bytes)
+                await self._shared.changing.submit(bind, name, bindings)
                 holder.queries.add(bound)
         return bound
 

@@ -293,3 +293,17 @@ def test_a_query_that_needs_too_much_is_removed_and_the_others_go_on():
         assert "more memory than its limit of 1.0 MiB" in http.session.failures[0].reason
         [report] = Answers(http, "/queries/few/answers?after=start&limit=1").take(1)
         assert report["bindings"] == [{"most": {"type": "uri", "value": "x:o"}}]
+
+
+def test_bound_queries_that_need_too_much_are_removed_together():
+    window = "FROM NAMED WINDOW <w> ON <http://e/s> [RANGE PT10S STEP PT10S]"
+    much = f"SELECT (COUNT(*) AS ?n) {window} {{ WINDOW <w> {{ ?a <p:a> ?x . ?c <p:b> ?d . ?e <p:c> ?f }} }}"
+    elements = "".join(f"{at}\t<x:{at}> <p:{each}> <x:o{at % 2}> .\n" for at in range(1000) for each in "abc")
+    with server(Session(), limits=Limits(query_bytes=1 << 20)) as http:
+        http.send("PUT", "/streams/s?iri=http://e/s")
+        assert http.send("PUT", "/queries/much?parameters=x", much).status == 201
+        subscribed = [Answers(http, f"/queries/much/answers?x=x:o{number}") for number in (0, 1)]
+        assert http.send("POST", "/streams/s?watermark=20000", elements, Content_Type="text/plain").status == 200
+        for each in subscribed:
+            assert "more memory than its limit of 1.0 MiB" in each.rest()[-1]["end"]
+        assert http.get("/health").status == 200

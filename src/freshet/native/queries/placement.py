@@ -76,22 +76,22 @@ class Placement:
             return self._with_own_plan(asked, self._new_group(asked.timing))
         if asks_services(asked.plan):
             return self._with_thread(asked)
-        shape = None if asked.measurements is not None or asked.limits is not None else shape_of(asked.plan)
+        shape = None if asked.measurements is not None else shape_of(asked.plan)
         if shape is not None:
-            key = self._key(shape, asked.timing)
+            key = self._key(shape, asked.timing, asked.limits)
             self.plans.forget_before(key)
             sharers = self.plans.sharers(asked.name, key)
             if sharers is not None:
                 return self._with_shared_plan(asked, shape, sharers), asked.plan
         return self._with_own_plan(asked)
 
-    def _key(self, shape: PlanShape, timing: Timing) -> ShapeKey:
+    def _key(self, shape: PlanShape, timing: Timing, limits: QueryLimits | None) -> ShapeKey:
         """What queries have in common that share a plan."""
         group = self._group(timing)
         in_step = not any(map(depends_on_all, timing.windows))  # else who comes later has other windows
         at_any_time = timing.is_plain and in_step and can_begin_later(shape.plan.root) and is_grounded(shape.plan.root)
         elements = None if at_any_time and group.can_share(timing) else self._router.elements_of(timing)
-        return ShapeKey(shape.plan, timing, frozenset(group.streams), elements)
+        return ShapeKey(shape.plan, timing, frozenset(group.streams), elements, limits)
 
     def _with_own_plan(self, asked: QueryRegistration, own_group: QueryGroup | None = None) -> tuple[AnyGroup, Plan]:
         """A query with a plan of its own."""
@@ -164,7 +164,7 @@ class Placement:
                 lambda rows: self._keeper.collector.keep_rows(rows),
                 at_any_time=key.elements is None,
             )
-            group.add(name, shared, timing)
+            group.add(name, shared, timing, key.limits)
         return shared, group
 
     def _group(self, timing: Timing) -> QueryGroup:

@@ -14,6 +14,7 @@ from typing import Protocol
 from freshet.native.plan.plan import Plan
 from freshet.native.streams.stream_router import AnyGroup
 from freshet.native.timing import Timing
+from freshet.rdf.deadline import QueryLimits
 from freshet.results.answers import AnswerBatch
 
 
@@ -37,10 +38,11 @@ class ShapeKey:
     timing: Timing
     streams: frozenset[str]
     elements: tuple[int, ...] | None  # how many have come in each of the streams, where that matters
+    limits: QueryLimits | None = None  # of a step, which all of them take together
     _hash: int = field(init=False, repr=False, compare=False)  # a plan is hashed node by node, and keys several times
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.plan, self.timing, self.streams, self.elements)))
+        object.__setattr__(self, "_hash", hash((self.plan, self.timing, self.streams, self.elements, self.limits)))
 
     def __hash__(self) -> int:
         return self._hash
