@@ -39,6 +39,9 @@ _STEP = re.compile(
 )
 
 
+_MOST_DESCENTS = 3  # `..` in a path: each makes as many searches of all before it as documents are deep
+
+
 @dataclass(frozen=True, slots=True)
 class JsonPath:
     """A path; `steps` is None where it has more than names, indexes and wildcards (filters, slices, descendants)."""
@@ -136,4 +139,7 @@ def _compiled(text: str) -> jsonpath.JSONPath:
         raise InputError(f"{text} is no JSONPath: {str(error).splitlines()[0]}") from None
     if not isinstance(compiled, jsonpath.JSONPath):
         raise InputError(f"{text} joins several paths; a reference is one")
+    descents = sum(isinstance(each, jsonpath.segments.JSONPathRecursiveDescentSegment) for each in compiled.segments)
+    if descents > _MOST_DESCENTS:
+        raise InputError(f"{text[:200]} looks into all that is below more than {_MOST_DESCENTS} times")
     return compiled

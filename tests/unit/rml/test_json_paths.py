@@ -93,6 +93,12 @@ def test_what_is_no_path(text):
         read_path(text)
 
 
+def test_a_path_that_searches_for_ever_is_refused():
+    read_path("$..a..b..c")
+    with pytest.raises(InputError, match="looks into all that is below more than 3 times"):
+        read_path("$" + "..a" * 4)
+
+
 def test_the_library_finds_the_rest():
     document = '{"a": [{"b": 1.50, "c": "x"}, {"b": 2, "c": null}, {"b": 3, "c": [1, {"b": "é"}]}]}'
     texts = ["$.a[?@.b > 1.6].b", "$..b", "$.a[-1].c", "$.a[:2].c"]
