@@ -17,7 +17,7 @@ from freshet import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "freshet"
-MOST_BYTES = 1_500_000
+MOST_BYTES = 2_000_000
 
 
 @pytest.fixture(scope="module")
