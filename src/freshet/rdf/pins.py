@@ -18,7 +18,7 @@ from freshet.rdf.arrow import read_only
 
 Ids = NDArray[np.int64]
 
-_MOST_NOTED = 1 << 20  # ids, before they are marked
+_MOST_NOTED = 1 << 17  # ids, before they are marked
 _END = 2**63 - 1  # after every record
 _EVERY_ID = np.full(1, -1, np.int64).view(np.uint64)  # a filter that all ids pass
 
