@@ -18,9 +18,11 @@ from collections.abc import Collection
 from itertools import pairwise
 from typing import Protocol
 
+import numpy as np
+
 from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.streams.arrivals_by_age import ArrivalsByAge
-from freshet.native.streams.stream import merge_in_order, split_before
+from freshet.native.streams.stream import concatenate_elements, merge_in_order, split_before
 from freshet.native.streams.stream_router import StreamRouter
 from freshet.rdf.elements import Elements
 from freshet.store.timed_change import TimedChange, change_of
@@ -116,14 +118,20 @@ class GraphChanges:
         return self._waiting_ms(stream) if ages is None else min(self._waiting_ms(stream), ages.next_ms)
 
     def _take(self, stream: str, before_ms: int) -> list[tuple[Elements, int]]:
-        """What has times before one: in order of time, where later entries have later elements."""
+        """What has times before one, by entries: in order of time, where that makes a difference.
+
+        Each entry has what it brought, since a checkpoint has all that entries before its cut have done.
+        """
         parts = [(*split_before(elements, before_ms), entry) for elements, entry in self._waiting.pop(stream, ())]
         left = [(after, entry) for _, after, entry in parts if len(after.times)]
         if left:
             self._waiting[stream] = left
         taken = [(before, entry) for before, _, entry in parts if len(before.times)]
-        if any(later.times.item(0) < earlier.times.item(-1) for (earlier, _), (later, _) in pairwise(taken)):
-            return [(merge_in_order([elements for elements, _ in taken]), taken[-1][1])]
+        if all(earlier.times.item(-1) <= later.times.item(0) for (earlier, _), (later, _) in pairwise(taken)):
+            return taken
+        state = self._router.streams[stream]
+        if state.latest or state.absorb_ms or any((elements.predicates < 0).any() for elements, _ in taken):
+            return _in_order(taken)
         return taken
 
     def _note_limit(self, stream: str) -> None:
@@ -132,3 +140,15 @@ class GraphChanges:
             self._router.limits[stream] = next_ms
         else:
             self._router.limits.pop(stream, None)
+
+
+def _in_order(taken: list[tuple[Elements, int]]) -> list[tuple[Elements, int]]:
+    """The same in order of time: an entry may come several times, with those of others between."""
+    whole = concatenate_elements([elements for elements, _ in taken])
+    entries = np.repeat([entry for _, entry in taken], [len(elements.times) for elements, _ in taken])
+    order = np.argsort(whole.times, kind="stable")
+    whole, entries = Elements(*(column[order] for column in whole)), entries[order]
+    ends = [*(np.flatnonzero(entries[1:] != entries[:-1]) + 1).tolist(), len(entries)]
+    return [
+        (Elements(*(column[first:end] for column in whole)), int(entries[first])) for first, end in pairwise([0, *ends])
+    ]
