@@ -16,7 +16,7 @@ from freshet.native.buffers.record import Record
 
 _FIRST_CAPACITY = 32
 _MOST_SPARE = 1 << 12  # rows for those that come: windows are filled by more than come later
-_FREE_ROWS = 1 << 11  # or an eighth of those that are there: few windows then move what they hold with every batch
+_FREE_ROWS = 1 << 10  # or an eighth of those that are there: few windows then move what they hold with every batch
 _SECOND_CAPACITY = 128  # where rows come and go: to move them to the front costs a hundred times as much as to add one
 
 Value = TypeVar("Value", bound=np.generic)
