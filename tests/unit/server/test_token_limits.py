@@ -8,10 +8,12 @@ from freshet import Session
 from freshet.rdf.errors import InputError
 from freshet.server.settings import Limits, parse_tokens
 from http_server import ThreadServer, server
+from waiting import wait_until
 
 _SMALL = "small-token-of-somebody"
 _LARGE = "large-token-of-somebody"
-_LIMITS = "body=1k time=1s answer=2k queries=2 subscribers=2"
+_SHORT = "short-token-of-somebody"
+_LIMITS = "body=1k answer=2k queries=2 subscribers=2"
 _QUERY = "SELECT ?s FROM NAMED WINDOW <w> ON <http://e/s> [RANGE PT1S STEP PT1S] WHERE { WINDOW <w> { ?s ?p ?o } }"
 _HASHES = 24  # of each of 160,000 texts: seconds, with little memory
 _TEXT = f"{'SHA512(' * _HASHES}CONCAT(STR(?a), STR(?c)){')' * _HASHES}"
@@ -25,7 +27,7 @@ def http(tmp_path):
     session = Session()
     session.load(data)
     session.stream("http://e/s")
-    tokens = parse_tokens(f"ask,register,feed {_SMALL} {_LIMITS}\nask,register,feed {_LARGE}\n")
+    tokens = parse_tokens(f"ask,register,feed {_SMALL} {_LIMITS}\nask,register,feed {_LARGE}\nask {_SHORT} time=1s\n")
     with server(session, tokens=tokens) as running:
         yield running
 
@@ -54,9 +56,9 @@ def test_bodies(http):
 
 
 def test_time(http):
-    stopped = _ask(http, _SMALL, _SLOW, "/sparql?timeout=50")
+    stopped = _ask(http, _SHORT, _SLOW, "/sparql?timeout=50")
     assert (stopped.status, "1 s" in json.loads(stopped.data)["detail"]) == (503, True)
-    assert _ask(http, _SMALL, "ASK {}").status == 200
+    assert _ask(http, _SHORT, "ASK {}").status == 200
 
 
 @pytest.mark.parametrize("accept", ["text/csv", "text/event-stream"])
@@ -103,12 +105,14 @@ def test_subscribers(http):
     other = _send(http, _LARGE, "GET", paths[0], stream=True, Accept="text/event-stream")
     assert other.status == 200
     opened[0].close()
-    for _ in range(200):
+
+    def come_back():
         again = _send(http, _SMALL, "GET", paths[0], stream=True, Accept="text/event-stream")
-        if again.status == 200:
-            break
-    assert again.status == 200
-    for each in (again, other, opened[1]):
+        opened.append(again)
+        return again.status == 200
+
+    wait_until(come_back)
+    for each in (other, *opened):
         each.close()
 
 
