@@ -106,7 +106,7 @@ class GraphChanges:
 
     def _reach(self, stream: str) -> int:
         """How far a stream has come, and all that queries wait for together with it."""
-        return min(self._router.common_watermark(stream), AFTER_ALL_TIME - 1)
+        return min(self._router.stored_watermark(stream), AFTER_ALL_TIME - 1)
 
     def _waiting_ms(self, stream: str) -> int:
         """The time of the first element that waits."""

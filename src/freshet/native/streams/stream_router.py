@@ -93,6 +93,12 @@ class StreamRouter:
                     " supported",
                     file=file,
                 )
+            if isinstance(window, EventTimeWindow) and state is None and self._is_stored_changed(timing):
+                raise UnsupportedError(
+                    f"the query {query} has a window by [... @<{window.predicate.value}>] over the answers of the query"
+                    f" {base}, and reads the stored graph, which a stream takes triples out of: not supported together",
+                    file=file,
+                )
 
     def make_derived(self, timing: Timing) -> None:
         """Make the derived streams that a query reads."""
@@ -124,6 +130,11 @@ class StreamRouter:
         if state.absorb:
             return any(self.dictionary.lookup(term) in state.absorb for term in timing.stored)
         return state.carries is None or not state.carries.isdisjoint(timing.stored)
+
+    def _is_stored_changed(self, timing: Timing) -> bool:
+        """Whether streams take triples out of the stored graph, and any leaves what a query may read there."""
+        states = self.streams.values()
+        return any(each.changes_graph for each in states) and any(self.feeds_stored(each, timing) for each in states)
 
     def connect(self, groups: Sequence[AnyGroup]) -> None:
         """Find out anew which groups and derived streams each stream feeds."""
@@ -212,6 +223,23 @@ class StreamRouter:
     def common_watermark(self, stream: str) -> int:
         """How far a stream and all of its partners have come."""
         return min(self.streams[each].watermark_ms for each in (stream, *self.partners(stream)))
+
+    def stored_watermark(self, stream: str) -> int:
+        """How far a stream has come, and all that matters to queries which read what it leaves in the stored graph.
+
+        Streams by the time that a predicate gives may be far behind those that they are derived from.
+        """
+        readers = (group for group in self._groups_of.get(stream, ()) if group in self._stored_readers)
+        derived = (state.watermark_ms for group in readers for state in self._derived_states(group))
+        return min(self.common_watermark(stream), min(derived, default=AFTER_ALL_TIME))
+
+    def _derived_states(self, group: AnyGroup) -> Iterator[StreamState]:
+        """The derived streams that a group waits for, also by way of answers that are a stream."""
+        for stream in group.streams:
+            if stream in self.derived:
+                yield self.derived[stream].state
+            elif stream in self._group_of:
+                yield from self._derived_states(self._group_of[stream])
 
     def is_ahead(self, stream: str) -> bool:
         """Whether some that wait for a stream, or for one that is derived from it, are held back by others."""

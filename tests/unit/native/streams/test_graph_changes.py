@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from numpy import array
 
-from freshet import InputError, Session
+from freshet import InputError, Session, UnsupportedError
 from freshet.rdf.elements import Elements
 from freshet.results.live_change import LiveChange
+from freshet.results.report import Report
 from freshet.store.timed_change import change_of
 
 S, T = "http://e/s", "http://e/t"
@@ -101,3 +102,49 @@ def test_the_last_of_each_subject_and_predicate() -> None:
     assert [column.tolist() for column in change.values] == [[2, 3, 3], [7, 8, 7], [6, 5, 5], [2, 3, 4]]
     assert change.time_ms == 3
     assert not len(change.deleted.subjects)
+
+
+BY_EVENT_TIME = (
+    f"{PREFIX} REGISTER RSTREAM :r AS SELECT ?o FROM NAMED WINDOW :w ON :s [RANGE PT5S @:at] WHERE {{ :a :p ?o }}"
+)
+HAPPENED = '{}\t<http://e/x> <http://e/at> "{}"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+
+
+@pytest.mark.parametrize(
+    ("options", "change"),
+    [
+        ({"absorb": True, "retracts": True}, '4000\t- <http://e/a> <http://e/p> "1" .\n'),
+        ({"absorb": "latest"}, line(4000, "a", "2")),
+        ({"absorb": {"keep": "3s"}}, ""),
+    ],
+    ids=["retracts", "latest", "age"],
+)
+def test_changes_wait_for_streams_by_the_time_of_a_predicate(options: dict[str, object], change: str) -> None:
+    """What happened before the change is evaluated with what was there then, though the stream has passed it."""
+    session = Session()
+    session.stream(S, **options)  # type: ignore[arg-type]
+    query = session.register(BY_EVENT_TIME)
+    session.push(S, line(1000, "a", "1"))
+    session.push(S, change + HAPPENED.format(4500, 2000))
+    session.push(S, HAPPENED.format(6000, 3000) + HAPPENED.format(6500, 3500))
+    session.advance(S, 7000)
+    assert [(report.time_ms, objects(report)) for report in query.take()] == [(2000, ["1"]), (3000, ["1"])]
+    session.push(S, HAPPENED.format(8000, 9000) + HAPPENED.format(8500, 9500))
+    session.advance(S, 10000)
+    later = [(9000, ["2"])] if options["absorb"] == "latest" else []
+    assert [(report.time_ms, objects(report)) for report in query.take()] == [(3500, ["1"]), *later]
+
+
+def objects(report: Report) -> list[str]:
+    return [row["o"].lexical for row in report.bindings()]
+
+
+def test_such_a_stream_of_the_answers_of_a_query_is_refused() -> None:
+    session = Session()
+    session.stream(S, absorb="latest")
+    session.register(
+        PREFIX + "REGISTER STREAM :c AS CONSTRUCT { ?x ?p ?y } FROM NAMED WINDOW :w ON :s [RANGE PT1S] "
+        "WHERE { WINDOW :w { ?x ?p ?y } }"
+    )
+    with pytest.raises(UnsupportedError, match="over the answers of the query http://e/c, and reads the stored graph"):
+        session.register(BY_EVENT_TIME.replace("ON :s", "ON :c"))
