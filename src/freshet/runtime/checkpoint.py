@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from freshet.native.moments import BEFORE_ALL_TIME, close_at
-from freshet.native.timing import Counted
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import FreshetError, InputError
 from freshet.runtime.checkpoint_manifest import Manifest, Manifests, Segment, State
@@ -39,6 +38,7 @@ from freshet.runtime.recorded_dataset import RecordedDataset
 if TYPE_CHECKING:
     from freshet.mapper.stream_join import StreamJoin
     from freshet.native.engine import Engine
+    from freshet.native.timing import Counted
 
 EVERY_SECONDS = 10.0
 _MARK_SECONDS = 0.2

@@ -82,7 +82,8 @@ class Driver:
         self._keywords = {each.pattern.value.upper(): each.name for each in keywords if each.pattern.flags}
         self._exact_keywords = {each.pattern.value: each.name for each in keywords if not each.pattern.flags}
         self._scanner = _scanner(lark, {each.name for each in keywords})
-        self._data = {name: re.compile(pattern, re.DOTALL) for name, pattern in _data_patterns(lark).items()}
+        self._patterns = _data_patterns(lark)
+        self._compiled: dict[str, re.Pattern[str]] = {}  # those that were used: they take long to compile
 
     def parse(self, text: str) -> Tree | None:
         """The tree of a text; None where it has none."""
@@ -142,14 +143,15 @@ class Driver:
 
     def _cells(self, rule: str, text: str, start: int) -> Cells | None:
         """What stands in the braces of data, some rows at a time; None where something else stands there."""
-        deadline, rows, end = current(), self._data[rule], start
-        cell, last = self._data["part" if rule == _QUADS else "cell"], self._data["last"]
+        deadline, rows, end = current(), self._data(rule), start
+        cell = self._data("part" if rule == _QUADS else "cell")
         texts: list[str] = []
         while (some := rows.match(text, end)) is not None:
             deadline.check()
             texts += cell.findall(some[1])
             end = some.end()
-            if rule == _QUADS and (rest := last.match(text, end)) is not None:  # the last triple needs no dot
+            # The last triple needs no dot.
+            if rule == _QUADS and (rest := self._data("last").match(text, end)) is not None:
                 texts += cell.findall(rest[1])
                 end = rest.end()
             if text[end] == "}":
@@ -159,6 +161,11 @@ class Driver:
             if not some[1]:
                 break
         return None
+
+    def _data(self, name: str) -> re.Pattern[str]:
+        if (pattern := self._compiled.get(name)) is None:
+            pattern = self._compiled[name] = re.compile(self._patterns[name], re.DOTALL)
+        return pattern
 
 
 @cache

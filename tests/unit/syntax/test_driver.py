@@ -85,6 +85,19 @@ def test_tables_that_have_not_been_on_disk_serve_as_well():
         assert shape(fresh.parse(text)) == shape(driver().parse(text))
 
 
+def test_a_short_text_compiles_one_pattern(monkeypatch):
+    compiled, compile_pattern = [], re.compile
+
+    def counting(pattern, flags=0):
+        compiled.append(pattern)
+        return compile_pattern(pattern, flags)
+
+    tables = parser()
+    monkeypatch.setattr(re, "compile", counting)
+    assert Driver(tables).parse("SELECT * { VALUES ?x { 1 2 } ?x ?y 'z' }") is not None
+    assert len(compiled) == 1
+
+
 def starts(tree: Tree) -> Iterator[tuple[str, int]]:
     yield tree.data, tree.start
     for child in tree.children:
