@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from debian_packages import program
-from live_servers import free_ports
+from freshet_benchmarks.local_servers import free_ports
 
 _PATIENCE = 60  # seconds, for which only a failure waits
 

@@ -5,148 +5,39 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import shutil
-import signal
 import socket
 import subprocess
 import threading
-import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
 
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
 from debian_packages import program
 from freshet.rdf.errors import InputError
-from freshet.spark.live.packages import Package, fetch, jars_folder
+from freshet_benchmarks import local_servers
+from freshet_benchmarks.local_servers import PATIENCE, PORTS, free_ports, wait_for
 from required import lacking
 
-_KAFKA = Package("org.apache.kafka", "kafka_2.13", "4.1.1")
-_CLUSTER = "ZnJlc2hldCdzIGJyb2tlcg"  # fixed: one drawn at random may begin with a dash, which reads as an option
-_PROPERTIES = """
-process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-controller.listener.names=CONTROLLER
-inter.broker.listener.name=PLAINTEXT
-log.dirs={logs}
-offsets.topic.replication.factor=1
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
-group.initial.rebalance.delay.ms=0
-auto.create.topics.enable=false
-"""
 
-
-_PATIENCE = 300  # seconds, for which only a failure waits
-_PORTS = 10_000, 30_000
-Found = TypeVar("Found")
-
-
-def free_ports(count: int) -> list[int]:
-    """Free ports below those given to outgoing connections, lest one of these takes it before the server does."""
-    ports: list[int] = []
-    with contextlib.ExitStack() as held:  # so that they differ
-        while len(ports) < count:
-            port = random.SystemRandom().randrange(*_PORTS)
-            taken = held.enter_context(socket.socket())
-            with contextlib.suppress(OSError):
-                taken.bind(("127.0.0.1", port))
-                ports.append(port)
-    return ports
-
-
-def fetched(fetch: Callable[[], Found]) -> Found:
-    """What is fetched over the network, which may fail and be well again: tried three times."""
-    for pause in (5, 20):
-        with contextlib.suppress(InputError):
-            return fetch()
-        time.sleep(pause)
-    return fetch()
-
-
-def answers(port: int) -> bool:
-    try:
-        socket.create_connection(("127.0.0.1", port), 0.5).close()
-    except OSError:
-        return False
-    return True
-
-
-def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + _PATIENCE
-    while not answers(port):
-        assert process.poll() is None, log.read_text()[-2000:]
-        assert time.monotonic() < end, log.read_text()[-2000:]
-        time.sleep(0.05)
-
-
-class KafkaBroker:
-    """One node in KRaft mode: broker and controller in one process, its log in a folder of the test."""
+class KafkaBroker(local_servers.KafkaBroker):
+    """A broker of the tests, which are skipped where there can be none."""
 
     def __init__(self, folder: Path) -> None:
-        if shutil.which("java") is None:
-            lacking("kafka", "there is no Java")
         try:
-            jars = fetched(lambda: fetch([_KAFKA], jars_folder() / f"kafka-broker-{_KAFKA.version}"))
+            super().__init__(folder)
         except InputError as error:
             lacking("kafka", str(error))
-        self._folder = folder
-        self.port, controller = free_ports(2)
-        self.address = f"127.0.0.1:{self.port}"
-        self._properties = folder / "server.properties"
-        self._properties.write_text(_PROPERTIES.format(port=self.port, controller=controller, logs=folder / "logs"))
-        path = ":".join(map(str, jars))
-        small = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
-        self._java = ["java", "-Xmx256m", *small, "-cp", path]
-        formatted = subprocess.run(
-            [*self._java, "kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(self._properties)],
-            check=False,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert formatted.returncode == 0, formatted.stdout[-2000:]
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        log = self._folder / "broker.log"
-        with log.open("ab") as output:
-            self._process = subprocess.Popen(
-                [*self._java, "kafka.Kafka", str(self._properties)], stdout=output, stderr=output
-            )
-        wait_for(self.port, self._process, log)
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.send_signal(signal.SIGTERM)
-            try:
-                self._process.wait(timeout=60)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._process = None
-
-    def topic(self, name: str, partitions: int = 1) -> str:
-        """Make a topic."""
-        admin = AdminClient({"bootstrap.servers": self.address})
-        made = admin.create_topics([NewTopic(name, partitions, 1)], request_timeout=_PATIENCE)
-        made[name].result(timeout=_PATIENCE)
-        return name
 
     def send(self, topic: str, messages: Iterable[str | bytes], partition: int | None = None) -> None:
         producer = Producer({"bootstrap.servers": self.address})
         where = {} if partition is None else {"partition": partition}
         for message in messages:
             producer.produce(topic, message, **where)
-        assert producer.flush(_PATIENCE) == 0
+        assert producer.flush(PATIENCE) == 0
 
     def messages(self, topic: str) -> list[tuple[bytes | None, bytes, dict[str, str]]]:
         """Key, value and headers of all messages of a topic of one partition, committed ones only."""
@@ -162,7 +53,7 @@ class KafkaBroker:
             consumer.assign([TopicPartition(topic, 0, 0)])
             found = []
             while True:
-                message = consumer.poll(_PATIENCE)
+                message = consumer.poll(PATIENCE)
                 assert message is not None, "the broker does not answer"
                 if message.error() is not None and message.error().code() == KafkaError._PARTITION_EOF:
                     break
@@ -202,7 +93,7 @@ class Mosquitto:
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=_PATIENCE)
+            self._process.wait(timeout=PATIENCE)
             self._process = None
 
     def publish(self, topic: str, messages: Iterable[str | bytes], *, retain: bool = False) -> None:
@@ -211,7 +102,7 @@ class Mosquitto:
         client.connect("127.0.0.1", self.port)
         client.loop_start()
         for sent in [client.publish(topic, message, qos=1, retain=retain) for message in messages]:
-            sent.wait_for_publish(timeout=_PATIENCE)
+            sent.wait_for_publish(timeout=PATIENCE)
             assert sent.is_published()
         client.disconnect()
         client.loop_stop()
@@ -221,7 +112,7 @@ def _listener() -> socket.socket:
     """On a port that no outgoing connection gets: one to it when it is closed could else reach itself."""
     while True:
         with contextlib.suppress(OSError):
-            return socket.create_server(("127.0.0.1", random.SystemRandom().randrange(*_PORTS)))
+            return socket.create_server(("127.0.0.1", random.SystemRandom().randrange(*PORTS)))
 
 
 class LineServer:
@@ -243,12 +134,12 @@ class LineServer:
             self._connected.set()
 
     def send(self, text: str | bytes) -> None:
-        assert self._connected.wait(_PATIENCE), "no client has connected"
+        assert self._connected.wait(PATIENCE), "no client has connected"
         assert self._peer is not None
         self._peer.sendall(text.encode() if isinstance(text, str) else text)
 
     def hang_up(self) -> None:
-        assert self._connected.wait(_PATIENCE), "no client has connected"
+        assert self._connected.wait(PATIENCE), "no client has connected"
         assert self._peer is not None
         self._connected.clear()
         self._peer.close()

@@ -106,6 +106,12 @@ def _serve(triples: int | None, rate: int | None) -> Sequence[Figure]:
     return serve_figures(triples)
 
 
+def _latency(triples: int | None, rate: int | None) -> Sequence[Figure]:
+    from freshet_benchmarks.latency import latency_figures
+
+    return latency_figures(rate)
+
+
 def _mappings(triples: int | None, rate: int | None) -> Sequence[Figure]:
     from freshet_benchmarks.mappings import mappings_figures
 
@@ -147,6 +153,7 @@ SIZED = {
     "closes": Sized(_closes, ("--triples", "--rate")),
     "serve": Sized(_serve, ("--triples",)),  # stored
     "update": Sized(_update, ("--triples",)),  # stored
+    "latency": Sized(_latency, ("--rate",)),
     "mappings": Sized(_mappings, ("--triples",)),  # records of the largest inputs
 }
 

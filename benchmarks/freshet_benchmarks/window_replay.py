@@ -3,7 +3,7 @@
 The stream is compiled and run by the code of `freshet run` (`spark/stream.py`); its child are speeds, its parents
 flows, and each pair of records becomes a triple of the thesis's mapping. Either the files are there from the beginning,
 one of each topic a micro-batch, or each appears when its time has come on the clock and a micro-batch takes what there
-is, as in a live stream.
+is, as in a live stream. With a broker, the lines of files are sent to topics of Kafka instead.
 """
 
 from __future__ import annotations
@@ -15,19 +15,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from confluent_kafka import Producer
 
 from freshet.mapper.stream_join import JoinStep
+from freshet.rdf.errors import FreshetError
 from freshet.rml.functions import FUNCTIONS
 from freshet.rml.mapping_slices import JoinSlice, slice_mapping
 from freshet.rml.reader import read_mapping
-from freshet.rml.sources import FolderSource
+from freshet.rml.sources import FolderSource, KafkaSource, StreamSource
 from freshet.rml.stream_inputs import StreamInput
 from freshet.rml.windows import JoinWindow
+from freshet_benchmarks.local_servers import PATIENCE, KafkaBroker
 from freshet_benchmarks.ndw_records import json_texts, mapping_text
 from freshet_benchmarks.ndw_streams import START_MS, Ids, Streams, pair_numbers
 from freshet_benchmarks.window_ticks import tick_cuts
@@ -94,20 +97,20 @@ def replay(
     paced_ms: int | None = None,
     warming_ms: int = 0,
     join_here: bool = True,
+    broker: KafkaBroker | None = None,
 ) -> Replayed:
     """Join what `write_files` has written. With `paced_ms` a file has that many milliseconds of
     records and comes in its time. `join_here`: on the driver, as pipelines do where Spark is local, or in Spark's state
-    store.
+    store. `broker`: records come as its messages.
 
     The pairs and micro-batches of the first `warming_ms` are not timed.
     """
     # Spark looks after a state store for a while after its query has ended, so no two may have one place.
     home = Path(tempfile.mkdtemp(prefix="replay-", dir=files.parent))
-    for topic in Streams._fields:
-        (home / "in" / topic).mkdir(parents=True)
+    live: _Live = _Folders(files, home / "in") if broker is None else _Topics(files, home.name, broker)
     names = sorted(path.name for path in (files / "flow").iterdir())
     taken: dict[int, _Taken] = {}
-    stream = _stream(home, window, None if paced_ms else 1, join_here)
+    stream = _stream(home, live, window, None if paced_ms else 1, join_here)
 
     def on_batch(name: str, number: int, table: pa.Table, **counts: Any) -> None:
         if counts["rejected"]:
@@ -115,7 +118,7 @@ def replay(
         taken[number] = _Taken(time.time(), table, _after(counts["joined"]))
 
     if paced_ms is None:
-        _appear(files, home, names)
+        live.bring(names)
     running = stream.start(
         spark, on_batch, checkpoint=home / "k" / "s", rejects=home / "rejects", until_done=paced_ms is None
     )
@@ -126,7 +129,7 @@ def replay(
                 running.check()
                 time.sleep(0.05)
             began = time.time()
-            _pace(files, home, names, paced_ms, began, running)
+            _pace(live, names, paced_ms, began, running)
         running.drain()
         progress = [each for each in running.progress if each["numInputRows"]]
     finally:
@@ -144,30 +147,77 @@ def _after(step: JoinStep | None) -> _After | None:
     return _After(step.counts.waiting, sum(table.nbytes for table in tables), step.counts.late)
 
 
-def _stream(home: Path, window: JoinWindow, files_per_batch: int | None, join_here: bool) -> Any:
+def _stream(home: Path, live: _Live, window: JoinWindow, files_per_batch: int | None, join_here: bool) -> Any:
     from freshet.spark.stream import EncodedStream, StreamSpec
 
     path = home / "mapping.ttl"
     path.write_text(mapping_text(home, "$", join=True, numbered=True))
     (part,) = (part for part in slice_mapping(read_mapping(path, functions=FUNCTIONS)) if isinstance(part, JoinSlice))
     inputs = [
-        StreamInput(FolderSource(home / "in" / topic), cut, "time", "epoch_ms", files_per_batch)
+        StreamInput(live.source(topic), cut, "time", "epoch_ms", files_per_batch)
         for topic, cut in (("speed", part.child), ("flow", part.parent))
     ]
     return EncodedStream(StreamSpec("s", tuple(inputs), part, window=window, join_here=join_here))
 
 
-def _appear(files: Path, home: Path, names: list[str]) -> None:
-    for topic in Streams._fields:
-        for name in names:
-            os.link(files / topic / name, home / "in" / topic / name)
+class _Live(Protocol):
+    """Where a stream reads records that come in their time."""
+
+    def source(self, topic: str) -> StreamSource: ...
+
+    def bring(self, names: list[str]) -> None:
+        """Let the records of files come, of both topics."""
 
 
-def _pace(files: Path, home: Path, names: list[str], tick_ms: int, began: float, running: Any) -> None:
-    """Let each file appear when the time of its last record has come."""
+class _Folders:
+    """A folder for each topic, in which files appear."""
+
+    def __init__(self, files: Path, folder: Path) -> None:
+        self._files, self._folder = files, folder
+        for topic in Streams._fields:
+            (folder / topic).mkdir(parents=True)
+
+    def source(self, topic: str) -> StreamSource:
+        return FolderSource(self._folder / topic)
+
+    def bring(self, names: list[str]) -> None:
+        for topic in Streams._fields:
+            for name in names:
+                os.link(self._files / topic / name, self._folder / topic / name)
+
+
+class _Topics:
+    """Topics of a broker, to which the lines of files are sent."""
+
+    def __init__(self, files: Path, prefix: str, broker: KafkaBroker) -> None:
+        self._files, self._address = files, broker.address
+        self._topics = {topic: broker.topic(f"{prefix}-{topic}") for topic in Streams._fields}
+        self._producer = Producer(
+            {
+                "bootstrap.servers": broker.address,
+                "linger.ms": 0,
+                "log_level": 0,
+                "queue.buffering.max.messages": 1_000_000,
+            }
+        )
+
+    def source(self, topic: str) -> StreamSource:
+        return KafkaSource(self._address, self._topics[topic])
+
+    def bring(self, names: list[str]) -> None:
+        for topic, to in self._topics.items():
+            for name in names:
+                for line in (self._files / topic / name).read_bytes().splitlines():
+                    self._producer.produce(to, line)
+        if self._producer.flush(PATIENCE):
+            raise FreshetError("the broker does not take messages")
+
+
+def _pace(live: _Live, names: list[str], tick_ms: int, began: float, running: Any) -> None:
+    """Let each file come when the time of its last record has come."""
     for number, name in enumerate(names, 1):
         time.sleep(max(began + number * tick_ms / 1_000 - time.time(), 0))
-        _appear(files, home, [name])
+        live.bring([name])
         if number % _CHECK_EVERY == 0:
             running.check()
 

@@ -6,7 +6,7 @@ completeness is the intersection over the union of the pairs that were found and
 in real time, for the windows that the thesis compares: the latency of a pair is from the arrival of its later record
 to the triple on the driver, and has the wait for the next micro-batch in it. What waits is counted after every tenth
 of a second of event time by the same code without Spark, as a micro-batch says only what waits at its end; what those
-say is beside it.
+say is beside it. The dynamic window goes in real time once more with records from a Kafka broker instead of files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ import numpy as np
 
 from freshet.rml.windows import JoinWindow, WindowKind, default_window
 from freshet_benchmarks.figures import Baseline, Figure
+from freshet_benchmarks.local_servers import KafkaBroker
 from freshet_benchmarks.ndw_streams import Ids, Streams, bounded_pairs, burst_streams, constant_streams
 from freshet_benchmarks.window_replay import Replayed, replay, spark_for_replays, write_files
 from freshet_benchmarks.window_ticks import Waiting, waiting_records
@@ -42,6 +44,7 @@ WINDOWS = {
     "lossless": default_window(WindowKind.LOSSLESS),
 }
 PACED = ("tumbling", "sliding", "dynamic")
+BY_KAFKA = ("dynamic",)
 
 # Tables 8.1 and 8.2; sections 8.1 and 8.2 (the latency of bursts is given as a range only).
 COMPLETENESS = {"constant": {"tumbling": 0.749, "dynamic": 1.0}, "bursts": {"tumbling": 0.780, "dynamic": 0.982}}
@@ -71,12 +74,30 @@ WORKLOADS = (
 def windows_figures(workloads: Sequence[Workload] = WORKLOADS) -> Sequence[Figure]:
     """Run the benchmark."""
     figures: list[Figure] = []
-    with tempfile.TemporaryDirectory(prefix="freshet-windows-") as folder, spark_for_replays() as spark:
+    with ExitStack() as closing:
+        home = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="freshet-windows-")))
+        spark = closing.enter_context(spark_for_replays())
+        broker = closing.enter_context(_kafka(spark, home / "kafka"))
         for workload in workloads:
-            figures += _in_ticks(spark, workload, Path(folder))
+            figures += _in_ticks(spark, workload, home)
         for workload in workloads:  # after all that, everything is compiled
-            figures += _in_real_time(spark, workload, Path(folder))
+            figures += _in_real_time(spark, workload, home, broker)
     return figures
+
+
+@contextmanager
+def _kafka(spark: Any, folder: Path) -> Iterator[KafkaBroker]:
+    """A broker that runs, and a Spark that can read it."""
+    from freshet.spark.live.connector import add_connector
+
+    folder.mkdir()
+    broker = KafkaBroker(folder)
+    add_connector(spark)
+    broker.start()
+    try:
+        yield broker
+    finally:
+        broker.stop()
 
 
 def _in_ticks(spark: Any, workload: Workload, folder: Path) -> list[Figure]:
@@ -96,16 +117,29 @@ def _in_ticks(spark: Any, workload: Workload, folder: Path) -> list[Figure]:
     return figures
 
 
-def _in_real_time(spark: Any, workload: Workload, folder: Path) -> list[Figure]:
+def _in_real_time(spark: Any, workload: Workload, folder: Path, broker: KafkaBroker) -> list[Figure]:
     files = folder / f"{workload.name} in real time"
-    write_files(workload.make(workload.paced_seconds), files, PACED_MS)
+    streams = workload.make(workload.paced_seconds)
+    write_files(streams, files, PACED_MS)
     figures: list[Figure] = []
     for name in PACED:
-        found = patiently(
-            partial(replay, spark, files, WINDOWS[name], paced_ms=PACED_MS, warming_ms=1_000 * WARMING_SECONDS)
-        )
+        found = patiently(partial(_paced, spark, files, WINDOWS[name]))
         figures += _report_figures(paced_figures(workload.name, name, found))
+    wanted = bounded_pairs(streams)
+    for name in BY_KAFKA:
+        found = patiently(partial(_paced, spark, files, WINDOWS[name], broker))
+        figures += _report_figures(
+            [
+                _figure(workload.name, f"{name}_kafka", "completeness", completeness(found.pairs, wanted), "share"),
+                *paced_figures(workload.name, name, found, "_kafka"),
+            ]
+        )
     return figures
+
+
+def _paced(spark: Any, files: Path, window: JoinWindow, broker: KafkaBroker | None = None) -> Replayed:
+    warming_ms = 1_000 * WARMING_SECONDS
+    return replay(spark, files, window, paced_ms=PACED_MS, warming_ms=warming_ms, broker=broker)
 
 
 def patiently(run: Callable[[], Replayed]) -> Replayed:
@@ -154,9 +188,11 @@ def waiting_figures(workload: str, name: str, waiting: Waiting) -> list[Figure]:
     ]
 
 
-def paced_figures(workload: str, name: str, done: Replayed) -> list[Figure]:
-    """How long pairs take in real time, and what waits after each micro-batch."""
-    least, median, most = LATENCY_MS[workload].get(name, (None, None, None))
+def paced_figures(workload: str, window: str, done: Replayed, source: str = "") -> list[Figure]:
+    """How long pairs take in real time, and what waits after each micro-batch. The name of another source than files is
+    part of the figures' names."""
+    least, median, most = LATENCY_MS[workload].get(window, (None, None, None))
+    name = window + source
     return [
         _figure(workload, name, "latency_median", np.median(done.latencies_ms), "ms", median),
         _figure(workload, name, "latency_p99", np.percentile(done.latencies_ms, 99), "ms"),

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from freshet.rml.windows import JoinWindow
+from freshet.spark.live.connector import add_connector
 from freshet_benchmarks.ndw_streams import (
     START_MS,
     Streams,
@@ -116,6 +117,16 @@ def test_a_replay_through_spark_finds_what_the_window_finds(spark, tmp_path: Pat
     assert live.latencies_ms.min() > 0
 
 
+@pytest.mark.slow
+def test_a_replay_through_kafka_finds_the_same(spark, kafka, tmp_path: Path) -> None:
+    add_connector(spark)
+    streams = constant_streams(2)
+    write_files(streams, tmp_path / "in time", 500)
+    live = replay(spark, tmp_path / "in time", WINDOWS["sliding"], paced_ms=500, broker=kafka)
+    assert np.sort(live.pairs).tolist() == np.sort(bounded_pairs(streams)).tolist()
+    assert len(live.latencies_ms) == len(live.pairs)
+
+
 def test_a_replay_that_spark_could_not_start_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("freshet_benchmarks.windows.RETRY_SECONDS", (0, 0))
     some = np.array([1])
@@ -146,10 +157,12 @@ def test_figures_have_the_baselines_of_the_thesis_and_a_picture() -> None:
         for name in PACED:
             done = Replayed(some, np.array([10, 20, 60]), some, some, some, 0)
             figures += paced_figures(workload, name, done)
+        figures += paced_figures(workload, "dynamic", done, "_kafka")
     named = {figure.name: figure for figure in figures}
     assert len(named) == len(figures)
     assert named["bursts_dynamic_completeness"].baseline.value == 0.982
     assert named["constant_tumbling_latency_median"].baseline.value == 1_915
+    assert named["constant_dynamic_kafka_latency_median"].baseline.value == 57
     assert named["constant_sliding_latency_median"].value == 20
     assert named["constant_sliding_latency_p99"].value == pytest.approx(59.2)
     assert named["constant_sliding_completeness"].baseline is None

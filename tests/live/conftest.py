@@ -4,7 +4,7 @@ import pytest
 
 from freshet.rdf.errors import InputError
 from freshet.spark.live.connector import kafka_settings
-from live_servers import fetched
+from freshet_benchmarks.local_servers import fetched
 from required import lacking
 
 

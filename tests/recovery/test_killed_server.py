@@ -10,8 +10,8 @@ import time
 import pytest
 import urllib3
 
+from freshet_benchmarks.local_servers import free_ports
 from http_server import ServerProcess
-from live_servers import free_ports
 
 _QUERY = """SELECT ?s (COUNT(*) AS ?n)
 FROM NAMED WINDOW <w> ON <http://e/s> [RANGE PT10S STEP PT1S] WHERE { WINDOW <w> { ?s <http://e/p> ?o } } GROUP BY ?s"""
