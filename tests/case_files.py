@@ -1,9 +1,9 @@
 """Cases as data: `cases/<topic>/<name>/` holds a query, its streams, what is stored and what must come out.
 
 `query.rq`; a `<name>.tnt` a stream (the stream's IRI is `http://example.org/<name>`); `data.ttl` or `data.trig`, if
-anything is stored; `streams.json`, if a stream is late or absorbed; `report.txt`, if the query is registered with
-conditions on when to report; `expected.ndjson`, worked out by hand; and `reference.txt`, if the reference cannot do the
-case, with the reason.
+anything is stored; `streams.json`, if a stream is late or absorbed, or keeps graphs; `report.txt`, if the query is
+registered with conditions on when to report; `expected.ndjson`, worked out by hand; and `reference.txt`, if the
+reference cannot do the case, with the reason.
 """
 
 from __future__ import annotations
@@ -58,6 +58,11 @@ class Case:
     @property
     def absorb(self) -> dict[str, bool]:
         return {EXAMPLE + name: options.get("absorb", False) for name, options in self._options().items()}
+
+    @property
+    def graphs(self) -> set[str]:
+        """The streams that keep the graphs of their elements."""
+        return {EXAMPLE + name for name, options in self._options().items() if options.get("graphs")}
 
     @property
     def expected(self) -> list[dict[str, Any]]:

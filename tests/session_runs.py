@@ -46,20 +46,21 @@ def run_queries(
     compacting: bool = False,
     change: str = "",
     retracts: bool = False,
+    graphs: Collection[str] = (),
 ) -> list[list[dict[str, Any]]]:
     """The reports of several queries (name, text) in one session, a list for each query.
 
     `reports` has the conditions on reporting with which each is registered. A query that is `passing` is registered
     when a third of the schedule is done, and removed after two thirds. With `compacting` the stored graph is compacted
     between all pushes. A `change` is a SPARQL update, for where the schedule says CHANGE. With `retracts` elements can
-    delete.
+    delete. `graphs` are the streams that keep the graphs of their elements.
     """
     session = freshet.Session()
     if data is not None:
         session.load(data)
     for iri in streams:
         lateness, absorbed = (lateness_ms or {}).get(iri, 0), (absorb or {}).get(iri, False)
-        session.stream(iri, lateness_ms=lateness, absorb=absorbed, retracts=retracts)
+        session.stream(iri, lateness_ms=lateness, absorb=absorbed, retracts=retracts, graphs=iri in graphs)
     options = [{"report": tuple(conditions)} if conditions else {} for conditions in reports or [()] * len(queries)]
     registered = [
         session.register(text, name=name, **options) for (name, text), options in zip(queries, options, strict=True)

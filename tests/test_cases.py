@@ -54,6 +54,7 @@ def test_native(case: Case, schedule) -> None:
             data=case.data_path,
             absorb=case.absorb,
             report=case.report,
+            graphs=case.graphs,
         )
 
     if reason := UNSUPPORTED["native"].get(case.name):

@@ -330,9 +330,12 @@ def replay(
                 raise InputError(f"{option}: no recording is given for the stream <{unknown[0]}>")
         for path, graph in data_files(data):
             session.load(path, graph=graph)
+        with_graphs = ordered.streams_with_graphs(recordings.files)
         for iri in recordings.files:
             late_ms = milliseconds(lateness)
-            session.stream(iri, lateness_ms=late_ms, absorb=iri in absorbed, retracts=iri in retracting)
+            session.stream(
+                iri, lateness_ms=late_ms, absorb=iri in absorbed, retracts=iri in retracting, graphs=iri in with_graphs
+            )
 
         every_ms = None if every is None else milliseconds(every, "--every")
         for note in (*settings.notes, *ordered.notes):

@@ -30,14 +30,18 @@ def stream(query: QueryText, at: int, asked: Rewritten, streams: Collection[str]
     """
     if query.words[at + 2] == "{":
         wanted = resolve(query, query.words[at + 1])
-        return at + 2, f"GRAPH <{next(clause.graph for clause in asked.windows if clause.name == wanted)}>"
+        graph = next(clause.graph for clause in asked.windows if clause.name == wanted)
+        asked.enter_window(at + 2, query.closing(at + 2), graph)
+        return at + 2, f"GRAPH <{graph}>"
     start, end = query.find("[", at), query.find("]", at)
     name = query.words[end + 1] if start == at + 1 else query.words[at + 1]
     words = query.words[start + 1 : end]
     brace = query.find("{", end)
     asked.output = "istream"
     if not name.startswith(("?", "$")):
-        return brace, f"GRAPH <{asked.add_window(read_window(query.resolve(name), words))}>"
+        graph = asked.add_window(read_window(query.resolve(name), words))
+        asked.enter_window(brace, query.closing(brace), graph)
+        return brace, f"GRAPH <{graph}>"
     stop = query.closing(brace) + 1
     pattern = query.text(brace, stop)
     one_each = [

@@ -16,12 +16,13 @@ import pyoxigraph as ox
 
 from reference.moments import evaluation_moments, multiples
 from reference.query_text import NO_BASE
-from reference.rewriting import Rewritten, WindowClause, rewrite
+from reference.rewriting import ANY_GRAPH, END_OF_ANY_GRAPH, GRAPH_NAME, Rewritten, WindowClause, rewrite
 from reference.streams import XSD, Element, Received, StreamLine, Term, derive, keep_lexical_form, receive
 from reference.templates import instantiate, template_variables
 from reference.windows import Adaptive, Moment, Sliding, Source, Window, source
 
 NOW = re.compile(r"\bNOW\s*\(\s*\)", re.IGNORECASE)
+WITH_ANY_GRAPH = re.compile(ANY_GRAPH.format("(.*?)", "(.*?)") + "(.*?)" + END_OF_ANY_GRAPH, re.DOTALL)
 Solution = frozenset[tuple[str, Term]]
 Contents = dict[str, list[Element]]
 
@@ -227,7 +228,7 @@ def received_since(received: Received, since_ms: float) -> Received:
 
 def with_elements(quads: list[ox.Quad], elements: Iterable[Element], world: World) -> list[ox.Quad]:
     """Stored data with what a stream leaves in them, in order of time."""
-    for _, _, triple, deletes in elements:
+    for _, _, triple, deletes, _ in elements:
         if deletes:
             quads = [each for each in quads if each != ox.Quad(*triple)]
             continue
@@ -248,6 +249,29 @@ def standing(elements: Iterable[Element]) -> list[ox.Triple]:
     return [triple for triple, element in last.items() if not element.deletes]
 
 
+def quads_of(window: str, elements: Iterable[Element]) -> Iterator[ox.Quad]:
+    """The graphs of a window, each under a name of its own, and a graph that says which has which name."""
+    for element in elements:
+        if element.graph is not None:
+            name = stored_name(window, element.graph)
+            yield ox.Quad(*element.triple, name)
+            yield ox.Quad(name, ox.NamedNode(GRAPH_NAME), element.graph, ox.NamedNode(f"{window}:graphs"))
+
+
+def stored_name(window: str, graph: ox.NamedNode | ox.BlankNode) -> ox.NamedNode:
+    return ox.NamedNode(f"{window}:graph:{graph.value}")
+
+
+def in_each_graph(window: str, variable: str, pattern: str, contents: Contents) -> str:
+    """A pattern in any graph of a window: pyoxigraph does not keep to the graph in a sub-select in `GRAPH ?g`."""
+    graphs = dict.fromkeys(element.graph for element in contents[window] if element.graph is not None)
+    each = [
+        f"{{ GRAPH <{window}:graphs> {{ {name} <{GRAPH_NAME}> {variable} }} GRAPH {name} {pattern} }}"
+        for name in (stored_name(window, graph) for graph in graphs)
+    ]
+    return f"{{ {' UNION '.join(each) or f'VALUES {variable} {{}}'} }}"
+
+
 def asks_time(asked: Rewritten) -> bool:
     return NOW.search(asked.sparql) is not None
 
@@ -256,12 +280,14 @@ def solve(asked: Rewritten, contents: Contents, stored: list[ox.Quad], time_ms: 
     """One evaluation: a fresh store with the query's dataset and its windows. NOW() is the time of the evaluation."""
     now = (datetime(1970, 1, 1) + timedelta(milliseconds=time_ms)).isoformat(timespec="milliseconds")
     sparql = NOW.sub(f'"{now}Z"^^<{XSD}dateTime>', asked.sparql)
+    sparql = WITH_ANY_GRAPH.sub(lambda found: in_each_graph(*found.groups(), contents), sparql)
     store = ox.Store()
     store.extend(dataset_of(asked, stored))
     for name, elements in contents.items():
         graph = ox.DefaultGraph() if asked.merged else ox.NamedNode(name)
         store.add_graph(graph)
         store.extend(ox.Quad(*triple, graph) for triple in standing(elements))
+        store.extend(quads_of(name, elements))
     solutions = store.query(sparql, base_iri=NO_BASE)
     if isinstance(solutions, ox.QueryBoolean):
         return [frozenset({("ask", ox.Literal(bool(solutions)))})]

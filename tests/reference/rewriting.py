@@ -16,6 +16,10 @@ from reference.query_text import QueryText, duration_ms
 from reference.windows import Window
 
 STREAM_OPERATORS = ("RSTREAM", "ISTREAM", "DSTREAM")
+GRAPH_NAME = "urn:reference:graph-name"
+# `GRAPH ?g { P }` in a window: its graph, the variable, the pattern. What graphs there are is known at an evaluation.
+ANY_GRAPH = "\x01{}\x02{}\x02"
+END_OF_ANY_GRAPH = "\x03"
 NOT_A_WINDOW = 'FILTER(!STRSTARTS(STR({}), "urn:window:"))'
 
 
@@ -45,12 +49,22 @@ class Rewritten:
     merged: bool = False
     ordered: bool = False
     template: str | None = None
+    inside: list[tuple[int, int, str]] = field(default_factory=list)  # from which word to which which window is meant
+    after: dict[int, str] = field(default_factory=dict)  # what comes after words
 
     def add_window(self, window: Window, name: str | None = None) -> str:
         """The graph that stands for one more window."""
         graph = f"urn:window:{len(self.windows)}"
         self.windows.append(WindowClause(name, window, graph))
         return graph
+
+    def enter_window(self, start: int, stop: int, graph: str) -> None:
+        """The words between two braces are about a window."""
+        self.inside.append((start, stop, graph))
+
+    def window_at(self, at: int) -> str | None:
+        """The graph of the window that a word is about."""
+        return next((graph for start, stop, graph in reversed(self.inside) if start < at < stop), None)
 
 
 # What stands at a place of the text: up to where it reaches, and what comes in its stead.
@@ -69,7 +83,7 @@ def rewrite(text: str, streams: Collection[str] = ()) -> Rewritten:
             at = stop
             continue
         guard = graph_of_any_name(query, at, after)
-        parts.append(query.spaces[at] + guard + query.words[at] + after.get(at, ""))
+        parts.append(query.spaces[at] + guard + query.words[at] + after.get(at, "") + asked.after.get(at, ""))
         at += 1
     asked.sparql = "".join(parts)
     asked.ordered = asked.output == "rstream" and ordered(query)
@@ -91,6 +105,8 @@ def clause_at(query: QueryText, at: int, asked: Rewritten, streams: Collection[s
             return at + 2, "SELECT"
         case "WINDOW":
             return rspql.window(query, at, asked)
+        case "GRAPH" if (window := asked.window_at(at)) is not None:
+            return graph_in_window(query, at, window, asked)
         case "STREAM":
             return cqels.stream(query, at, asked, streams)
     return None
@@ -127,6 +143,15 @@ def construct(query: QueryText, at: int, asked: Rewritten) -> tuple[int, str]:
     stop = query.closing(start) + 1
     asked.template = f"{query.prologue}\nCONSTRUCT {query.text(start, stop)}"
     return (at + 1, "SELECT *") if short else (stop, "SELECT *")
+
+
+def graph_in_window(query: QueryText, at: int, window: str, asked: Rewritten) -> tuple[int, str]:
+    """A graph of a window is stored under another name."""
+    name = query.words[at + 1]
+    if not name.startswith(("?", "$")):
+        return at + 2, f"GRAPH <{window}:graph:{query.resolve(name)}>"
+    asked.after[query.closing(at + 2)] = END_OF_ANY_GRAPH
+    return at + 2, ANY_GRAPH.format(window, name)
 
 
 def graph_of_any_name(query: QueryText, at: int, after: dict[int, str]) -> str:

@@ -52,4 +52,5 @@ def window(query: QueryText, at: int, asked: Rewritten) -> Replaced:
     declared = next((clause for clause in asked.windows if clause.name == name), None)
     if declared is None:
         raise SyntaxError(f"there is no window {name}")
+    asked.enter_window(at + 2, query.closing(at + 2), declared.graph)
     return at + 2, f"GRAPH <{declared.graph}>"

@@ -28,6 +28,7 @@ class Element(NamedTuple):
     arrival: int
     triple: ox.Triple
     deletes: bool = False
+    graph: ox.NamedNode | ox.BlankNode | None = None  # None is the default graph
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def receive(lines: Iterable[StreamLine], lateness_ms: int, scope: int = 0) -> Re
         else:
             deletes = isinstance(statement, str) and statement.startswith("- ")
             text = statement.removeprefix("- ") if isinstance(statement, str) else statement
-            elements.append(Element(time_ms, arrival, read_statement(text, scope), deletes))
+            elements.append(Element(time_ms, arrival, read_statement(text, scope), deletes, graph_of(text, scope)))
             watermark_ms = max(watermark_ms, time_ms - lateness_ms)
     return Received(in_order(elements), dropped, watermark_ms, lateness_ms)
 
@@ -84,7 +85,7 @@ def derive(base: Received, predicate: str) -> Received:
         elif time_ms < max(watermark_ms, last_ms):
             dropped += 1
         else:
-            elements.append(Element(time_ms, arrival, element.triple, element.deletes))
+            elements.append(Element(time_ms, arrival, element.triple, element.deletes, element.graph))
             last_ms = max(last_ms, time_ms - base.lateness_ms)
             if element.time_ms < base.watermark_ms:
                 watermark_ms = last_ms
@@ -113,10 +114,19 @@ def moment_ms(literal: ox.Literal) -> int | None:
 
 
 def read_statement(statement: str | ox.Triple, scope: int) -> ox.Triple:
-    """One statement, its graph name set aside, its blank nodes distinct from those of other streams."""
+    """One statement, without its graph name, its blank nodes distinct from those of other streams."""
     if not isinstance(statement, str):
         return ox.Triple(*(keep_lexical_form(_scoped(term, scope)) for term in statement))
     return _read_text(statement, scope)
+
+
+@lru_cache(maxsize=10_000)
+def graph_of(statement: str | ox.Triple, scope: int) -> ox.NamedNode | ox.BlankNode | None:
+    """The graph that a statement of N-Quads says it is in."""
+    if not isinstance(statement, str):
+        return None
+    name = next(iter(ox.parse(statement, ox.RdfFormat.N_QUADS))).graph_name
+    return None if isinstance(name, ox.DefaultGraph) else _scoped(name, scope)
 
 
 @lru_cache(maxsize=10_000)

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import NamedTuple, ParamSpec
 
 import numpy as np
+from numpy.typing import NDArray
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.user_functions import UserFunctions, bind_functions
@@ -423,10 +424,11 @@ class Engine:
         admitted: bool = False,
         batch: int | None = None,
         origin: Origin | None = None,
+        graphs: NDArray[np.int64] | None = None,
     ) -> None:
         """Elements of a stream in the order they came; windows must have room for them where they were not admitted
-        before. They are a `batch` with a number, where batches are counted, and come from `origin`. Their arrays are
-        held: they must not be changed any more.
+        before. They are a `batch` with a number, where batches are counted, and come from `origin`; `graphs` are those
+        that they are in. Their arrays are held: they must not be changed any more.
         """
         state = self.streams.get(stream) or self._stream(stream)
         if self._lock.is_pushing:  # it is done later: the caller can be given errors only now
@@ -436,12 +438,18 @@ class Engine:
                 with self._lock:
                     self._kept.check_room(state, elements)
             admitted = True
-        self._calls.run(stream, self._push, state, elements, admitted, batch, origin)
+        self._calls.run(stream, self._push, state, elements, admitted, batch, origin, graphs)
         if not len(self.dictionary.pinned):  # else the caller, who may have one, collects them after it
             self.collect_terms()
 
     def _push(
-        self, state: StreamState, elements: Elements, admitted: bool, batch: int | None, origin: Origin | None
+        self,
+        state: StreamState,
+        elements: Elements,
+        admitted: bool,
+        batch: int | None,
+        origin: Origin | None,
+        graphs: NDArray[np.int64] | None,
     ) -> None:
         elements = as_contiguous(elements)
         count = len(elements.times)
@@ -451,14 +459,17 @@ class Engine:
             state.note_deletions(elements)
         if self.dictionary.is_sweeping:
             self.dictionary.note(elements.subjects, np.abs(elements.predicates), elements.objects)
+            if graphs is not None:
+                self.dictionary.note(graphs)
         elements = self._kept.accept(state, elements) if state.keep_ms else state.accept(elements)
         rows = None
         if len(elements.times) not in (count, 0) and state.on_time is not None:
             rows = np.flatnonzero(state.on_time)
+            graphs = None if graphs is None else graphs[rows]
         self.log.add(state.iri, elements, batch, origin, rows)
         absorbed = None if state.absorb is None else self._absorb(state, elements)
         self._budget.take(count)
-        self._router.push(state, elements)
+        self._router.push(state, elements, graphs)
         self._advance(state)
         if absorbed is not None:
             self.live.follow(absorbed.predicates)

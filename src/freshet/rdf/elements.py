@@ -21,3 +21,10 @@ class Elements(NamedTuple):
     subjects: NDArray[np.int64]
     predicates: NDArray[np.int64]
     objects: NDArray[np.int64]
+
+
+class ElementsInGraphs(NamedTuple):
+    """Elements, and the id of the graph that each is in, 0 for the default graph; None where graphs are not kept."""
+
+    elements: Elements
+    graphs: NDArray[np.int64] | None = None

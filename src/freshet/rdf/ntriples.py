@@ -63,13 +63,23 @@ def scan_timed(
     With `deletions`, a line may be `milliseconds TAB - statement`.
     A byte-order mark may stand before the first line of a file.
     """
+    scanned = scan_timed_quads(
+        data, dictionary, file, blank_scope=blank_scope, first_line=first_line, deletions=deletions
+    )
+    return scanned[0], scanned[2]
+
+
+def scan_timed_quads(
+    data: bytes, dictionary: Dictionary, file: str, *, blank_scope: str, first_line: int, deletions: bool
+) -> tuple[Elements, Ints, list[InputError]]:
+    """The same, with the ids of the graphs that the elements are in, 0 for the default graph."""
     if first_line == 1:
         data = data.removeprefix(BOM_UTF8)
     parser = LineParser(file, first_line, blank_scope, timed=True, quads=True, deletions=deletions)
     scan = StatementScan(dictionary, parser)
     scan.feed(data)
-    times, subjects, predicates, objects, _ = scan.columns()
-    return Elements(times, subjects, predicates, objects), scan.errors
+    times, subjects, predicates, objects, graphs = scan.columns()
+    return Elements(times, subjects, predicates, objects), graphs, scan.errors
 
 
 def scan_statements(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from freshet import __version__
 from freshet.native.engine import Engine
@@ -87,7 +88,8 @@ class DurableContents:
         match header["kind"]:
             case "push":
                 origin = TextOrigin.of(header.get("origin"))
-                self.push(header["stream"], unpack_elements(header, entry.body, self._dictionary), origin)
+                elements, graphs = unpack_elements(header, entry.body, self._dictionary)
+                self.push(header["stream"], elements, origin, graphs)
                 if "key" in header:
                     self.keys.add(*header["key"])
             case "batch":
@@ -120,10 +122,10 @@ class DurableContents:
                 self.update(unpack_changes(header, entry.body, self._dictionary))
         self._engine.collect_terms()
 
-    def push(self, stream: str, elements: Elements, origin: TextOrigin) -> None:
+    def push(self, stream: str, elements: Elements, origin: TextOrigin, graphs: NDArray[np.int64] | None) -> None:
         batch = self.count_batch(stream)
         own = None if origin.is_plain else origin
-        self._engine.push(stream, elements, admitted=True, batch=batch, origin=own)
+        self._engine.push(stream, elements, admitted=True, batch=batch, origin=own, graphs=graphs)
 
     def count_batch(self, stream: str) -> int:
         """A batch of a stream is in; gives its number."""

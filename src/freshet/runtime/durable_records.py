@@ -49,6 +49,7 @@ class StreamOptions:
     latest: bool = False  # whether what enters the graph replaces the values that are there
     retracts: bool = False  # whether elements can delete
     absorb_ms: int = 0  # at what age that which enters the graph goes again, 0 for never
+    graphs: bool = False  # whether elements keep the graphs that they are in
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,7 @@ def options_of(state: StreamState, dictionary: Dictionary) -> StreamOptions:
         state.latest,
         state.retracts,
         state.absorb_ms,
+        state.graphs,
     )
 
 
@@ -174,7 +176,7 @@ def stream_options_of(fields: Header) -> StreamOptions:
     later = {name: fields.get(name, 0) for name in numbers}  # earlier ones had none
     carries = fields.get("carries")
     known = None if carries is None else tuple(carries)
-    changing = {name: fields.get(name, False) for name in ("latest", "retracts")}
+    changing = {name: fields.get(name, False) for name in ("latest", "retracts", "graphs")}
     return StreamOptions(fields["iri"], fields["lateness_ms"], kept, fields["held"], **later, carries=known, **changing)
 
 
@@ -191,6 +193,7 @@ def declare_stream(engine: Engine, options: StreamOptions) -> None:
         absorb = frozenset(engine.dictionary.encode(Iri(predicate)) for predicate in options.absorb)
     state = StreamState(options.iri, options.lateness_ms, absorb, options.latest, options.retracts, held=options.held)
     state.keep_bytes, state.idle_ms, state.absorb_ms = options.keep_bytes, options.idle_ms, options.absorb_ms
+    state.graphs = options.graphs
     state.carries = None if options.carries is None else frozenset(map(Iri, options.carries))
     engine.declare(state)
     if options.keep_ms:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from freshet.native.engine import Engine
 from freshet.native.moments import BEFORE_ALL_TIME
@@ -345,13 +346,18 @@ class DurableSession:
                     self._checkpoint.append(header)
 
     def push(
-        self, stream: str, elements: Elements, key: tuple[str, str] | None = None, origin: TextOrigin = PUSHED
+        self,
+        stream: str,
+        elements: Elements,
+        key: tuple[str, str] | None = None,
+        origin: TextOrigin = PUSHED,
+        graphs: NDArray[np.int64] | None = None,
     ) -> bool:
         """Columns that have been checked; the caller holds a pin on the dictionary.
 
         With a key and a digest, what has been pushed before is not pushed again; says whether it was pushed now.
         """
-        header, body = pack_elements(elements, self._dictionary)
+        header, body = pack_elements(elements, self._dictionary, graphs)
         latest_ms = int(elements.times.max()) if len(elements.times) else BEFORE_ALL_TIME
         with self._order:
             if key is not None and self._contents.keys.is_known(*key):
@@ -365,7 +371,7 @@ class DurableSession:
             with self._writing(header, *body):
                 if key is not None:
                     self._contents.keys.add(*key)
-                self._contents.push(stream, elements, origin)
+                self._contents.push(stream, elements, origin, graphs)
             return True
 
     def advance(self, stream: str, watermark_ms: int) -> None:

@@ -8,18 +8,21 @@ import numpy as np
 
 from freshet.rdf.arrow import key_ranges
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.elements import Elements
+from freshet.rdf.elements import Elements, ElementsInGraphs
 from freshet.rdf.errors import InputError
 from freshet.rdf.triples import Ids
 from freshet.runtime.checkpoint_segments import rename_ids, term_ids
 from freshet.runtime.journal import Header, Piece
 
 
-def pack_elements(elements: Elements, dictionary: Dictionary) -> tuple[Header, list[Piece]]:
+def pack_elements(elements: Elements, dictionary: Dictionary, graphs: Ids | None = None) -> tuple[Header, list[Piece]]:
     """The elements' columns, then the ids of their terms, where each key ends, and the keys.
 
-    Where some delete, a column says of each whether it does.
+    Where some delete, a column says of each whether it does. Where graphs are kept, one has these.
     """
+    if graphs is not None:
+        header, pieces = pack_columns(elements[:1], (*elements[1:], graphs), dictionary)
+        return header | {"graphs": True}, pieces
     deletes = elements.predicates < 0
     if not deletes.any():
         return pack_columns(elements[:1], elements[1:], dictionary)
@@ -40,13 +43,16 @@ def pack_columns(plain: Sequence[Ids], columns: Sequence[Ids], dictionary: Dicti
     return {"rows": len(columns[0]), "terms": len(ids)}, [*pieces, data[:size].tobytes()]
 
 
-def unpack_elements(header: Header, body: bytes, dictionary: Dictionary) -> Elements:
+def unpack_elements(header: Header, body: bytes, dictionary: Dictionary) -> ElementsInGraphs:
     """The elements again, in ids of the dictionary. The caller holds a pin on it."""
+    if header.get("graphs", False):
+        (times,), (*triples, graphs) = unpack_columns(header, body, 1, 4, dictionary)
+        return ElementsInGraphs(Elements(times, *triples), graphs)
     plain, columns = unpack_columns(header, body, 1 + header.get("deletes", False), 3, dictionary)
     elements = Elements(plain[0], *columns)
     if len(plain) > 1:
         np.negative(elements.predicates, out=elements.predicates, where=plain[1].astype(np.bool_))
-    return elements
+    return ElementsInGraphs(elements)
 
 
 def unpack_columns(

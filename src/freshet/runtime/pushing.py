@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from freshet.kernels.dictionary import is_known
 from freshet.kernels.direct_call import DirectCall
 from freshet.kernels.pushed_columns import BLANK_NODE, IRI, LITERAL, first_misplaced
-from freshet.native.streams.stream import merge_in_order
+from freshet.native.streams.stream import is_in_order
 from freshet.rdf.arrow import key_ranges, numbers, read_only, texts, whole_numbers
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.elements import Elements
+from freshet.rdf.elements import Elements, ElementsInGraphs
 from freshet.rdf.errors import InputError
 from freshet.rdf.messages import MESSAGE_FORMATS, MessageReader, Messages
-from freshet.rdf.ntriples import scan_statements, scan_timed
+from freshet.rdf.ntriples import scan_statements, scan_timed_quads
 from freshet.rdf.oxigraph import scoped_label
 from freshet.rdf.terms import BlankNode, Iri, Literal, Term
 from freshet.runtime.message_times import message_times
@@ -56,10 +56,11 @@ class Pushing(NamedTuple):
     blank_scope: str
     file: str
     deletions: bool = False  # whether statements of text may say that they are deleted
+    keeps_graphs: bool = False  # whether it counts what graph a statement is in
 
     def elements(
         self, pushed: Pushed, time_ms: int | None, form: str | None = None, time_predicate: str | None = None
-    ) -> Elements:
+    ) -> ElementsInGraphs:
         """The elements, encoded. Text has times, unless one is given, or a predicate that has them."""
         if isinstance(pushed, str):
             pushed = self._bytes(pushed)
@@ -74,21 +75,21 @@ class Pushing(NamedTuple):
                 raise InputError(f"time_ms is a whole number of milliseconds, not {time_ms!r}")
             check_time(int(time_ms))
             quads = self._messages(pushed, form).quads
-            return Elements(np.full(len(quads.graphs), time_ms, np.int64), *quads[:3])
+            return self._in_graphs(Elements(np.full(len(quads.graphs), time_ms, np.int64), *quads[:3]), quads.graphs)
         if isinstance(pushed, Elements):
-            return pushed
+            return ElementsInGraphs(pushed)
         if isinstance(pushed, bytes):
             if time_predicate is not None:
                 return self._message_elements(pushed, form, time_predicate)
             if form is not None:
                 raise InputError("RDF has no times here: time_ms or time_predicate says when it happened")
-            return self._timed(pushed)
+            return self.timed(pushed)
         if isinstance(pushed, tuple):
-            return self._single(pushed)
+            return ElementsInGraphs(self._single(pushed))
         if isinstance(pushed, pa.Table | pa.RecordBatch):
-            return self._table(pushed)
+            return ElementsInGraphs(self._table(pushed))
         if isinstance(pushed, Iterable):
-            return self._several(list(cast("Iterable[Element]", pushed)))
+            return ElementsInGraphs(self._several(list(cast("Iterable[Element]", pushed))))
         raise InputError(f"a {type(pushed).__name__} cannot be pushed; push takes {_TAKES}")
 
     def deleted(self, elements: Elements) -> Elements:
@@ -103,24 +104,35 @@ class Pushing(NamedTuple):
         except UnicodeEncodeError as error:
             raise InputError(f"{self.file}: character {error.start + 1} is half of one") from None
 
-    def _timed(self, text: bytes) -> Elements:
-        elements, errors = scan_timed(
-            text, self.dictionary, self.file, blank_scope=self.blank_scope, deletions=self.deletions
+    def timed(self, text: bytes, first_line: int = 1) -> ElementsInGraphs:
+        """The elements of timed N-Triples or N-Quads."""
+        elements, graphs, errors = scan_timed_quads(
+            text,
+            self.dictionary,
+            self.file,
+            blank_scope=self.blank_scope,
+            first_line=first_line,
+            deletions=self.deletions,
         )
         if errors:
             raise errors[0]
-        return elements
+        return self._in_graphs(elements, graphs)
 
-    def _message_elements(self, text: bytes, form: str | None, time_predicate: str) -> Elements:
+    def _in_graphs(self, elements: Elements, graphs: Ids) -> ElementsInGraphs:
+        return ElementsInGraphs(elements, graphs if self.keeps_graphs else None)
+
+    def _message_elements(self, text: bytes, form: str | None, time_predicate: str) -> ElementsInGraphs:
         """Messages with times of their own. The order inside a document means nothing: time decides."""
         messages = self._messages(text, form)
         times = message_times(messages, time_predicate, self.dictionary, self.file)
         check_times(times)
-        elements = Elements(times, *messages.quads[:3])
-        return elements if messages.ordered else merge_in_order([elements])
+        elements, graphs = Elements(times, *messages.quads[:3]), messages.quads.graphs
+        if not messages.ordered and not is_in_order(times):
+            order = np.argsort(times, kind="stable")
+            elements, graphs = Elements(*(column[order] for column in elements)), graphs[order]
+        return self._in_graphs(elements, graphs)
 
     def _messages(self, text: bytes, form: str | None) -> Messages:
-        """Graph names are set aside."""
         return MessageReader(self.dictionary, self.blank_scope, self.file, self.deletions).read(text, form)
 
     def _single(self, element: Element) -> Elements:

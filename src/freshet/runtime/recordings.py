@@ -22,7 +22,6 @@ from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.rdf.formats import format_name
 from freshet.rdf.messages import JSON_LINES
-from freshet.rdf.ntriples import scan_timed
 from freshet.rdf.patches import PATCH
 from freshet.runtime.origins import BatchOrigin, TextOrigin, line_shifts
 from freshet.runtime.pushing import Pushing
@@ -49,6 +48,7 @@ class RecordedBatch(NamedTuple):
 
     elements: Elements
     origin: Origin | None = None
+    graphs: Ids | None = None  # where the stream keeps them
 
 
 @dataclass(slots=True)
@@ -118,8 +118,7 @@ class Recordings:
     def _read(self, session: Session, stream: str, file: Path) -> Iterator[RecordedBatch]:
         suffix = plain_suffix(file)
         form = _MESSAGES.get(suffix) or format_name(file)
-        deletions = session.engine.streams[stream].retracts
-        pushing = Pushing(session.dictionary, session.blank_scope(stream), str(file), deletions)
+        pushing = session.pushing(stream, str(file))
         with open_input(file) as source:
             if form is None and suffix in _RECORDS:
                 raise InputError("records become RDF by a mapping: add -m MAPPING.ttl", file=str(file))
@@ -131,24 +130,16 @@ class Recordings:
                     "its statements have no times: --time-predicate IRI says which predicate has them", file=str(file)
                 )
             else:
-                elements = pushing.elements(first + source.read(), None, form, self.time_predicate)
-                yield RecordedBatch(elements, TextOrigin("file", str(file), None) if self.with_origins else None)
+                elements, graphs = pushing.elements(first + source.read(), None, form, self.time_predicate)
+                origin = TextOrigin("file", str(file), None) if self.with_origins else None
+                yield RecordedBatch(elements, origin, graphs)
 
     def _timed(self, first: bytes, source: BinaryIO, pushing: Pushing) -> Iterator[RecordedBatch]:
         """Timed N-Triples, in chunks that end where lines do."""
         line = 1
         while first:
             chunk = first if first.endswith(b"\n") else first + source.readline()
-            elements, errors = scan_timed(
-                chunk,
-                pushing.dictionary,
-                pushing.file,
-                blank_scope=pushing.blank_scope,
-                first_line=line,
-                deletions=pushing.deletions,
-            )
-            if errors:
-                raise errors[0]
+            elements, graphs = pushing.timed(chunk, line)
             origin = None
             if self.with_origins:
                 shifts = line_shifts(chunk, len(elements.times))
@@ -156,7 +147,7 @@ class Recordings:
                     shifts = ((0, line - 1), *((row, shift + line - 1) for row, shift in shifts))
                 origin = TextOrigin("file", pushing.file, shifts)
             line += chunk.count(b"\n")
-            yield RecordedBatch(elements, origin)
+            yield RecordedBatch(elements, origin, graphs)
             first = source.read(_CHUNK_BYTES)
 
 

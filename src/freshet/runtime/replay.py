@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence, Set
 from typing import NamedTuple
 
+from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Query, QueryForm
+from freshet.native.plan.window_graphs import has_graphs_in_windows
 from freshet.native.service.watermark_log import catching_up
 from freshet.rdf.errors import BudgetError, InputError
 from freshet.runtime.query_order import (
@@ -40,6 +42,12 @@ class OrderedQueries(NamedTuple):
     def all_graphs(self) -> bool:
         """Whether all of them report triples."""
         return all(query.form in (QueryForm.CONSTRUCT, QueryForm.DESCRIBE) for _, query in self.queries)
+
+    def streams_with_graphs(self, recorded: Collection[str]) -> set[str]:
+        """The recorded streams that queries with GRAPH in windows read; all where one has windows on any stream."""
+        asking = [query for _, query in self.queries if has_graphs_in_windows(query)]
+        names = [each.window.stream for query in asking for each in query.windows]
+        return {each for each in recorded if any(isinstance(name, Variable) or name.value == each for name in names)}
 
 
 def queries_in_order(

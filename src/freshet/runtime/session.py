@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.parameters import bind_parameters, check_parameters
@@ -462,6 +463,7 @@ class Session:
         keep_bytes: int = DEFAULT_BUDGET_BYTES,
         idle: str | int | timedelta | None = None,
         retracts: bool = False,
+        graphs: bool = False,
     ) -> None:
         """Declare a stream. Queries can read it from then on.
 
@@ -483,6 +485,8 @@ class Session:
             retracts: Whether elements can delete: a triple that is deleted is in no window from that time on, until it
                 comes again, nor in the stored graph, where the stream is absorbed
                 (docs/explanation/time-and-windows.md).
+            graphs: Whether elements keep the graph that N-Quads, TriG and JSON-LD say they are in, so that `GRAPH` in a
+                window can ask for it. Not for a stream that `retracts`.
 
         Raises:
             InputError: A setting is wrong, or the stream has been declared before.
@@ -509,6 +513,7 @@ class Session:
                 latest=absorbed.latest,
                 retracts=bool(retracts),
                 absorb_ms=absorbed.keep_ms,
+                graphs=bool(graphs),
             )
         )
         with self.dictionary.pins:
@@ -1122,24 +1127,26 @@ class Session:
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
             if not isinstance(elements, Elements) or time_ms is not None:
                 origin = PUSHED
-                pushing = self._pushing(stream, file)
-                read = pushing.elements(elements, time_ms, format, time_predicate)
+                pushing = self.pushing(stream, file)
+                read, graphs = pushing.elements(elements, time_ms, format, time_predicate)
                 if retract:
                     read = pushing.deleted(read)
                 if isinstance(elements, str | bytes) and time_predicate is None:
                     text = elements.encode() if isinstance(elements, str) else elements
                     origin = _text_origin(file, line_shifts(text, len(read.times)))
-                self._push(stream, read, None, origin)
+                self._push(stream, read, None, origin, graphs)
             else:
                 check_columns(elements)
                 check_ids(elements, self.dictionary)
                 # The engine keeps what it is given, and the caller may write into it.
                 copied = Elements(*(column.copy() for column in elements))
-                self._push(stream, self._pushing(stream, file).deleted(copied) if retract else copied, None)
+                self._push(stream, self.pushing(stream, file).deleted(copied) if retract else copied, None)
 
-    def _pushing(self, stream: str, file: str) -> Pushing:
+    def pushing(self, stream: str, file: str) -> Pushing:
+        """What reads data of a stream, which errors call by the name of a file."""
         scope = self.blank_scope(stream)  # which says whether there is such a stream
-        return Pushing(self.dictionary, scope, file, self.engine.streams[stream].retracts)
+        state = self.engine.streams[stream]
+        return Pushing(self.dictionary, scope, file, state.retracts, state.graphs)
 
     def push_text(
         self,
@@ -1190,16 +1197,16 @@ class Session:
         """
         body = text.encode() if isinstance(text, str) else text
         with self.dictionary.pins:  # nothing holds the elements' terms until the engine has them
-            pushing = self._pushing(stream, file)
+            pushing = self.pushing(stream, file)
             with (deadline or current()).running():
-                elements = pushing.elements(body, time_ms, format, time_predicate)
+                elements, graphs = pushing.elements(body, time_ms, format, time_predicate)
             shifts = None if time_predicate else line_shifts(body, len(elements.times))
             origin = TextOrigin("post", key, shifts) if posted else _text_origin(file, shifts, key)
             if key is None:
-                is_new = self._push(stream, elements, None, origin)
+                is_new = self._push(stream, elements, None, origin, graphs)
             else:
                 digest = blake2b(b"%b %b" % (stream.encode(), body), digest_size=16).hexdigest()
-                is_new = self._push(stream, elements, (key, digest), origin)
+                is_new = self._push(stream, elements, (key, digest), origin, graphs)
         return len(elements.times) if is_new else 0
 
     def push_tables(
@@ -1227,33 +1234,43 @@ class Session:
             is_new = self._push(stream, elements, key, TextOrigin("post", key[0] if key else None, None))
         return len(elements.times) if is_new else 0
 
-    def push_recorded(self, stream: str, elements: Elements, origin: Origin | None) -> None:
+    def push_recorded(
+        self, stream: str, elements: Elements, origin: Origin | None, graphs: NDArray[np.int64] | None = None
+    ) -> None:
         """Push elements of a recording, which nothing else holds.
 
         Args:
             stream: The stream's IRI.
             elements: Their times and the ids of their terms, as columns.
             origin: Names their records for `why`.
+            graphs: The ids of the graphs that they are in, where the stream keeps them.
         """
         with self.dictionary.pins:
-            self.engine.push(stream, elements, origin=origin)
+            self.engine.push(stream, elements, origin=origin, graphs=graphs)
         self.engine.collect_terms()
         self.engine.service_threads.hold_back()
 
-    def _push(self, stream: str, elements: Elements, key: tuple[str, str] | None, origin: TextOrigin = PUSHED) -> bool:
+    def _push(
+        self,
+        stream: str,
+        elements: Elements,
+        key: tuple[str, str] | None,
+        origin: TextOrigin = PUSHED,
+        graphs: NDArray[np.int64] | None = None,
+    ) -> bool:
         """Push elements that have been checked, and are pinned; says whether they were not there under their key."""
         is_new, engine = True, self._engine or self._make_engine()
         if self._idle is not None:
             self._idle.hear(stream)
         if self._durable is not None:
-            is_new = self._durable.push(stream, elements, key, origin)
+            is_new = self._durable.push(stream, elements, key, origin, graphs)
         elif key is None:
-            engine.push(stream, elements, origin=None if origin is PUSHED or origin.is_plain else origin)
+            engine.push(stream, elements, origin=None if origin is PUSHED or origin.is_plain else origin, graphs=graphs)
         else:
             with engine.loading():  # one that is sent again meanwhile waits
                 is_new = not self._keys.is_known(*key)
                 if is_new:
-                    engine.push(stream, elements, origin=origin)
+                    engine.push(stream, elements, origin=origin, graphs=graphs)
                     self._keys.add(*key)
         engine.collect_terms()
         engine.service_threads.hold_back()

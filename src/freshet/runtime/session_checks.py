@@ -214,6 +214,8 @@ def parse_idle(idle: str | int | timedelta | None) -> int:
 
 def check_options(options: StreamOptions) -> StreamOptions:
     """A stream's options in plain types."""
+    if options.graphs and options.retracts:
+        raise InputError(f"the stream <{options.iri}> retracts: it cannot keep the graphs of its elements")
     return replace(
         options,
         iri=_text(options.iri, "the name of a stream"),

@@ -21,6 +21,7 @@ from freshet.algebra.nodes import QuadPattern, Query, QueryForm, StreamOperator,
 from freshet.algebra.rewrite.rules import simplify
 from freshet.expressions.context import Context
 from freshet.native.plan.volatile import volatile_function
+from freshet.native.plan.window_graphs import has_graphs_in_windows
 from freshet.native.streams.element_log import HeldElements
 from freshet.oneshot.answer import query_dataset
 from freshet.oneshot.constants import known_id
@@ -129,6 +130,8 @@ def check_explained(query: Query, file: str | None = None) -> None:
     """Refuse a query whose answers are not explained."""
     if query.form in (QueryForm.ASK, QueryForm.DESCRIBE):
         raise UnsupportedError(f"answers of {query.form.value.upper()} are not explained", file=file)
+    if has_graphs_in_windows(query):
+        raise UnsupportedError("answers of GRAPH in a window are not explained", file=file)
     if (function := volatile_function(query.root)) is not None:
         raise UnsupportedError(f"answers with values that {function} draws are not explained", file=file)
 

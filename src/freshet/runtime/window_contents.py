@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import SlidingWindow
+from freshet.native.plan.window_graphs import has_graphs_in_windows
 from freshet.native.streams.stream import BEFORE_ALL_TIME, StreamState
 from freshet.oneshot.dataset import GraphReader
 from freshet.rdf.errors import InputError, UnsupportedError
@@ -17,6 +18,8 @@ def window_contents(
     query: Query, streams: Mapping[str, StreamState], snapshot: DatasetSnapshot
 ) -> dict[Iri, GraphReader]:
     """By the names of the windows, their contents as graphs, as a snapshot has them: all at their common time."""
+    if has_graphs_in_windows(query):
+        raise UnsupportedError("a one-shot query with GRAPH in a window is not supported: register it")
     asked = {declared.name: _check_window(declared.window, streams) for declared in query.windows}
     common_ms = min((snapshot.kept(stream).closed_ms for _, stream in asked.values()), default=0)
     contents: dict[Iri, GraphReader] = {}

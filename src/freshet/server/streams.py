@@ -101,10 +101,12 @@ def _options(given: Any) -> dict[str, Any]:
         if kind == "none":
             raise Problem(400, "absorb-keep says how long what is absorbed stays, and absorb is none")
         found["absorb"] = {**named, "keep": given["absorb-keep"]}
-    retracts = given.get("retracts", "false")
-    if retracts not in ("true", "false"):
-        raise Problem(400, f"retracts is true or false, not '{retracts}'")
-    return {**found, "retracts": retracts == "true"}
+    for name in ("retracts", "graphs"):
+        wanted = given.get(name, "false")
+        if wanted not in ("true", "false"):
+            raise Problem(400, f"{name} is true or false, not '{wanted}'")
+        found[name] = wanted == "true"
+    return found
 
 
 async def _mapping(request: Request) -> StreamMapping | None:
@@ -309,6 +311,7 @@ def describe_stream(shared: Served, state: StreamState) -> dict[str, Any]:
         "absorb": _describe_absorb(options),
         "keep": options.keep_ms,
         "retracts": options.retracts,
+        "graphs": options.graphs,
         "mapping": _describe_mapping(shared, state.iri),
     }
 

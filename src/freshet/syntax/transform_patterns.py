@@ -26,7 +26,7 @@ from freshet.algebra.nodes import (
 from freshet.algebra.scope import variables_in_scope
 from freshet.rdf.collector import collector_paused
 from freshet.rdf.deadline import current
-from freshet.rdf.errors import QuerySyntaxError, UnsupportedError
+from freshet.rdf.errors import QuerySyntaxError
 from freshet.rdf.ids import XSD_INTEGER
 from freshet.rdf.terms import Iri, Literal, Term
 from freshet.syntax.dialects import Dialect
@@ -61,7 +61,6 @@ class PatternTransformer(WindowTransformer, ABC):
     def __init__(self, source: Source, dialect: Dialect | None = None) -> None:
         super().__init__(source, dialect)
         self._basic_graph_patterns = 0
-        self._in_window = False
 
     @abstractmethod
     def sub_select(self, branch: Tree) -> Node:
@@ -115,19 +114,17 @@ class PatternTransformer(WindowTransformer, ABC):
             case "union":
                 return chain(Union, [self.group(child) for child in trees(branch)])
             case "graph":
-                if self._in_window:
-                    raise self._graph_in_window(branch)
                 return Graph(self.variable_or_iri(tokens(branch)[0]), self.group(trees(branch)[0]))
             case "window":
                 self.mark(Dialect.RSPQL, "WINDOW", branch)
                 token = tokens(branch)[0]
                 name = self._window_name(token)
-                return Window(name, self._window_group(trees(branch)[0]), self._stream_variable(token))
+                return Window(name, self.group(trees(branch)[0]), self._stream_variable(token))
             case "stream":
                 name, variable = self.stream_window(branch)
-                return Window(name, self._window_group(trees(branch)[-1]), variable)
+                return Window(name, self.group(trees(branch)[-1]), variable)
             case "declared_stream":
-                return Window(self.declared_stream(branch), self._window_group(trees(branch)[-1]))
+                return Window(self.declared_stream(branch), self.group(trees(branch)[-1]))
             case "service":
                 silent, endpoint, child = branch.children
                 assert isinstance(endpoint, Token)
@@ -137,16 +134,6 @@ class PatternTransformer(WindowTransformer, ABC):
                 return self.values(branch)
             case _:
                 return self.sub_select(branch)
-
-    def _graph_in_window(self, branch: Tree) -> UnsupportedError:
-        message = "GRAPH in a window is not supported yet: streams do not keep the names of graphs"
-        return self.source.unsupported(message, offset(branch))
-
-    def _window_group(self, branch: Tree) -> Node:
-        outer, self._in_window = self._in_window, True
-        node = self.group(branch)
-        self._in_window = outer
-        return node
 
     def _bind(self, node: Node, branch: Tree) -> Node:
         child, token = branch.children

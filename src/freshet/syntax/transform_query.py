@@ -150,7 +150,7 @@ class QueryTransformer(SolutionTransformer):
         """The pattern; in CQELS-QL all of it is of the one stream that there is, unless it says which part is."""
         if self._implicit_window is None:
             return self.group(branch)
-        return self._in_implicit_window(self._window_group(branch))
+        return self._in_implicit_window(self.group(branch))
 
     def _in_implicit_window(self, pattern: Node) -> Node:
         return pattern if self._implicit_window is None else Window(self._implicit_window, pattern)

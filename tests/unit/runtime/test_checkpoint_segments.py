@@ -74,10 +74,24 @@ def test_packed_elements_come_back(hash_bits, count):
     wanted = rows(random, dictionary, count)
     header, body = pack_elements(Elements(*wanted[1:]), dictionary)
     other = crowded(hash_bits)
-    found = unpack_elements(header, b"".join(body), other)
+    found = unpack_elements(header, b"".join(body), other).elements
     columns = [other.decode_many(column) for column in found[1:]]
     assert found.times.tolist() == wanted.times.tolist()
     assert columns == [dictionary.decode_many(column) for column in wanted[2:]]
+
+
+def test_packed_elements_come_back_with_their_graphs():
+    random, dictionary = Random(8), Dictionary()
+    wanted = rows(random, dictionary, 50)
+    graphs = dictionary.encode_many([Iri(f"http://e/g{number % 3}") for number in range(50)])
+    graphs[::7] = 0
+    header, body = pack_elements(Elements(*wanted[1:]), dictionary, graphs)
+    other = Dictionary()
+    found, named = unpack_elements(header, b"".join(body), other)
+    assert found.times.tolist() == wanted.times.tolist()
+    assert [other.decode_many(column) for column in found[1:]] == [dictionary.decode_many(each) for each in wanted[2:]]
+    assert named is not None
+    assert other.decode_many(named) == dictionary.decode_many(graphs)
 
 
 def test_an_id_that_is_nobodys_is_refused():

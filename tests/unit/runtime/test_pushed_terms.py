@@ -22,7 +22,7 @@ def test_known_terms_have_the_ids_of_a_closer_look():
             found = known.element((time_ms, A, P, object_))
             assert found is not None
             assert [column.tolist() for column in found] == [
-                column.tolist() for column in pushing.elements((time_ms, A, P, object_), None)
+                column.tolist() for column in pushing.elements((time_ms, A, P, object_), None).elements
             ]
             assert all(column.flags.carray and column.dtype == np.int64 for column in found)
 

@@ -104,8 +104,8 @@ def test_terms_that_are_known_are_found_by_their_texts() -> None:
     lines = "".join(f"1\t{A} {P} {text} .\n" for text in objects)
     whole = pa.table({"time": [1] * len(objects), "subject": [str(A)] * len(objects),
                       "predicate": [str(P)] * len(objects), "object": objects})  # fmt: skip
-    first, again = (pushing.elements(whole, None) for _ in range(2))
-    text = pushing.elements(lines, None)
+    first, again = (pushing.elements(whole, None).elements for _ in range(2))
+    text = pushing.elements(lines, None).elements
     for column, other, expected in zip(first, again, text, strict=True):
         assert column.tolist() == other.tolist() == expected.tolist()
 

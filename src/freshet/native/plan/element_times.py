@@ -37,7 +37,7 @@ _Triple = tuple[nodes.PatternTerm, nodes.PatternTerm, nodes.PatternTerm]
 
 def read_times(query: nodes.Query) -> nodes.Query:
     """The query with patterns in place of the function; it has the windows that they read at its end."""
-    if not query.windows or not _asks_times(query.root):
+    if not query.windows or not asks_times(query.root):
         return query
     if any(isinstance(each.window, AdaptiveWindow) for each in query.windows):
         raise UnsupportedError("timestamp in a query with an adaptive window is not supported")
@@ -51,14 +51,15 @@ def is_timed(window: WindowOperator) -> bool:
     return isinstance(window.stream, Iri) and base_name(window.stream.value) != window.stream.value
 
 
-def _asks_times(part: Any) -> bool:
+def asks_times(part: Any) -> bool:
+    """Whether a part of a query calls the function."""
     if isinstance(part, tuple):
-        return any(map(_asks_times, part))
+        return any(map(asks_times, part))
     if isinstance(part, Call) and part.function == TIMESTAMP:
         return True
     if not is_dataclass(part) or isinstance(part, nodes.BGP | nodes.Values | nodes.Service):
         return False
-    return any(_asks_times(getattr(part, place.name)) for place in fields(part))
+    return any(asks_times(getattr(part, place.name)) for place in fields(part))
 
 
 class _Rewriting:

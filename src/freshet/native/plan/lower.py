@@ -47,6 +47,7 @@ from freshet.native.plan.reevaluate import QueryDataset, reevaluate
 from freshet.native.plan.service_joins import restrict
 from freshet.native.plan.substitutable import contains_exists, exists_parts
 from freshet.native.plan.volatile import is_drawn, is_moment, separate_volatile
+from freshet.native.plan.window_graphs import read_graphs
 from freshet.rdf.errors import UnsupportedError
 from freshet.rdf.ids import XSD_INTEGER
 from freshet.rdf.terms import Iri, Literal
@@ -61,7 +62,7 @@ def refuse(what: str) -> UnsupportedError:
 def lower(query: nodes.Query, *, streams: Iterable[str] = (), file: str | None = None) -> Plan:
     """The plan of a continuous query. `streams` are those that a variable in place of a stream can stand for."""
     try:
-        return _lower(read_times(expand_windows(query, streams)))
+        return _lower(read_times(read_graphs(expand_windows(query, streams))))
     except UnsupportedError as error:
         raise UnsupportedError(error.message, file=file) from None
 

@@ -26,7 +26,7 @@ from freshet.native.plan.plan import (
     Stored,
     children,
 )
-from freshet.native.streams.timed_stream import timed_name
+from freshet.native.streams.timed_stream import base_name
 from freshet.rdf.terms import Iri
 
 
@@ -85,10 +85,11 @@ def _predicates_in(part: object) -> set[Iri] | None:
 def predicates_of(plan: Plan, stream: str) -> frozenset[str] | None:
     """The predicates that a query asks of a stream's elements; None where every element counts.
 
-    Every element counts where a window counts elements or moves with each of them, where the times of elements are
-    asked for, and where an answer needs no triple of a window but only a window that is not empty.
+    Every element counts where a window counts elements or moves with each of them, where the times or the graphs of
+    elements are asked for, and where an answer needs no triple of a window but only a window that is not empty.
     """
-    if any(window.stream == timed_name(Iri(stream)) for window in plan.windows):
+    streams = (window.stream.value for window in plan.windows if isinstance(window.stream, Iri))
+    if any(each != stream and base_name(each) == stream for each in streams):
         return None
     if not all(isinstance(window, SlidingWindow) for window in plan.windows) or not _needs_window(plan.root):
         return None

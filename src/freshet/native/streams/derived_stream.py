@@ -44,8 +44,8 @@ class DerivedStream:
         """How many elements of the base stream wait for it to pass them."""
         return self._waiting.count
 
-    def push(self, elements: Elements) -> None:
-        """Elements of the base stream in the order they came."""
+    def push(self, elements: Elements, graphs: object = None) -> None:
+        """Elements of the base stream in the order they came; their graphs do not matter here."""
         if len(elements.times):
             self._waiting.push(elements)
 

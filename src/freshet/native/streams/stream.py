@@ -50,6 +50,7 @@ class StreamState:
     `carries` are all predicates that its elements can have, where that is known.
     `keep_ms` is how far back one-shot queries may look, in `keep_bytes` of what does not enter the stored graph;
     `refused` counts the batches for which there was no room.
+    `graphs`: whether elements keep the graphs that they are in, for queries that ask for them.
     `on_time` says which elements of the last batch that had late ones were not.
     `derived` counts, by the predicates that windows take time from, what these windows did not get.
     """
@@ -70,6 +71,7 @@ class StreamState:
     refused: int = 0
     carries: frozenset[Iri] | None = None
     idle_ms: int = 0
+    graphs: bool = False
     on_time: NDArray[np.bool_] | None = None
     deleted: set[int] = field(default_factory=set)
 

@@ -1,13 +1,17 @@
 """Which groups each stream feeds, by itself and by way of streams that are derived from it.
 
-A stream may be derived in three ways: its elements with the time that a predicate gives (`DerivedStream`), with their
-own times as terms (`TimedStream`), or the answers of a query that reads it (`ConstructedStream`).
+A stream may be derived in four ways: its elements with the time that a predicate gives (`DerivedStream`), with their
+own times as terms (`TimedStream`), with the graphs that they are in (`GraphStream`), or the answers of a query that
+reads it (`ConstructedStream`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from freshet.algebra.nodes import Query
 from freshet.algebra.windows import EventTimeWindow, WindowDeclaration
@@ -18,6 +22,7 @@ from freshet.native.service.service_thread import ServiceQueryThread
 from freshet.native.streams.constructed_stream import ConstructedStream
 from freshet.native.streams.derived_stream import DerivedStream
 from freshet.native.streams.element_log import ElementLog
+from freshet.native.streams.graph_stream import GraphNodes, GraphStream, graph_stream_names, is_of_graphs
 from freshet.native.streams.stream import StreamState
 from freshet.native.streams.timed_stream import TimedStream, base_name
 from freshet.native.timing import Timing, source_of
@@ -27,6 +32,7 @@ from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rdf.terms import Iri
 
 AnyGroup = QueryGroup | ServiceQueryThread
+AnyDerived = DerivedStream | TimedStream | GraphStream
 
 
 class StreamRouter:
@@ -34,13 +40,13 @@ class StreamRouter:
 
     def __init__(self, dictionary: Dictionary, log: ElementLog) -> None:
         self.streams: dict[str, StreamState] = {}
-        self.derived: dict[str, DerivedStream | TimedStream] = {}
+        self.derived: dict[str, AnyDerived] = {}
         self.constructed: dict[str, ConstructedStream] = {}  # by the names of their queries
         self.dictionary = dictionary
         self._log = log
         self._groups_of: dict[str, list[AnyGroup]] = {}  # by the name of a stream, derived ones too
         self._states_of: dict[AnyGroup, list[StreamState]] = {}
-        self._derived_of: dict[str, list[DerivedStream | TimedStream]] = {}
+        self._derived_of: dict[str, list[AnyDerived]] = {}
         self._constructed_by: dict[AnyGroup, list[ConstructedStream]] = {}  # those that are read
         self._group_of: dict[str, AnyGroup] = {}  # by the names of constructed streams that are read
         self._stored_readers: set[AnyGroup] = set()
@@ -87,6 +93,12 @@ class StreamRouter:
             assert isinstance(window.stream, Iri)
             base = base_name(window.stream.value)
             state = self.streams.get(base)
+            if is_of_graphs(window.stream.value) and (state is None or not state.graphs):
+                raise UnsupportedError(
+                    f"the query {query} has GRAPH in a window on <{base}>, which does not keep the graphs of its"
+                    " elements: declare it with graphs=True",
+                    file=file,
+                )
             if state is not None and state.retracts and window.stream.value != base:
                 raise UnsupportedError(
                     f"the query {query} asks for the times of elements of the stream <{base}>, which retracts: not"
@@ -108,8 +120,17 @@ class StreamRouter:
             assert base is not None, "it was checked"
             if isinstance(window, EventTimeWindow) and source not in self.derived:
                 self.derived[source] = DerivedStream(source, base, window.predicate, self.dictionary)
+            elif is_of_graphs(source):
+                self._make_of_graphs(base)
             elif source != base.iri and source not in self.derived:
                 self.derived[source] = TimedStream(source, base, self.dictionary)
+
+    def _make_of_graphs(self, base: StreamState) -> None:
+        """Make the two streams with the graphs of a stream, unless they are there."""
+        names = graph_stream_names(Iri(base.iri))
+        if names.triples.value not in self.derived:
+            nodes = GraphNodes(self.dictionary)
+            self.derived |= {each.value: GraphStream(each.value, base, nodes) for each in names}
 
     def elements_of(self, timing: Timing) -> tuple[int, ...]:
         """How many elements have come in the streams of a query."""
@@ -252,12 +273,12 @@ class StreamRouter:
             for group in self._groups_of.get(state.iri, ())
         )
 
-    def push(self, state: StreamState, elements: Elements) -> None:
-        """Give elements to those who wait for a stream."""
+    def push(self, state: StreamState, elements: Elements, graphs: NDArray[np.int64] | None = None) -> None:
+        """Give elements, and the graphs that they are in, to those who wait for a stream."""
         for group in self._groups_of.get(state.iri, ()):
             group.push(state.iri, elements, state.watermark_ms)
         for derived in self._derived_of.get(state.iri, ()):
-            derived.push(elements)
+            derived.push(elements, graphs)
 
     def advance(self, stream: str) -> None:
         """A stream has come further: let those who wait for it go on."""
@@ -346,7 +367,7 @@ class StreamRouter:
         names = (self.derived[each].base.iri if each in self.derived else each for each in group.streams)
         return max((1 + self._depth(self._group_of[each]) for each in names if each in self._group_of), default=0)
 
-    def _release(self, derived: DerivedStream | TimedStream) -> bool:
+    def _release(self, derived: AnyDerived) -> bool:
         elements = derived.release()
         if elements is None:
             return False

@@ -21,8 +21,8 @@ def timed_name(stream: Iri) -> Iri:
 
 
 def base_name(stream: str) -> str:
-    """The stream that a stream has the times of, or the stream itself."""
-    return stream.removesuffix(_MARK)
+    """The stream that a stream has the times or the graphs of, or the stream itself."""
+    return stream.partition(" ")[0]
 
 
 class TimedStream:
@@ -49,8 +49,8 @@ class TimedStream:
         """How many elements wait until the stream goes on."""
         return sum(len(elements.times) for elements in self._waiting)
 
-    def push(self, elements: Elements) -> None:
-        """Elements of the base stream in the order they came."""
+    def push(self, elements: Elements, graphs: object = None) -> None:
+        """Elements of the base stream in the order they came; their graphs do not matter here."""
         if len(elements.times):
             self._waiting.append(self._with_times(elements))
 
