@@ -75,6 +75,8 @@ def run_pipeline(pipeline: Pipeline, spark: Future[SparkSession], *, until_done:
         for line in show_dropped(state):
             view.note(line)
     view.note(summary(metrics))
+    if metrics.snapshot().rejected:
+        view.note(f"rejected records and their reasons are in {pipeline.rejects}")
     return not run.session.failures
 
 
