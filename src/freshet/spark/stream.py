@@ -119,7 +119,9 @@ class EncodedStream:
             calls += [call for each in conditions for side in (each.child, each.parent) for call in calls_in(side)]
         called = {call.function.value for call in calls}
         code = sorted((name, own.code) for name, own in self.spec.functions.items() if name in called)
-        kept = ("joined here",) if self.join is not None else ()  # what waits is kept elsewhere then
+        kept: tuple[str, ...] = ()  # where what waits is kept
+        if isinstance(mapping_slice, JoinSlice):
+            kept = ("a bucket for each partition",) if self.join is None else ("joined here",)
         return repr((inputs, terms, join, code, *kept))
 
     def _window(self, join: JoinSlice) -> JoinWindow:

@@ -1,10 +1,10 @@
 """Joins of live streams in windows, with what waits in Spark's state store.
 
-Records are dealt out by their keys to a few hash buckets. Before the shuffle each Arrow batch becomes one row a bucket,
-with the bucket's records as Arrow IPC bytes; a stateful processor is called once a bucket and batch, and finds the
-pairs of all its keys in one kernel call (`rml/window_state.py`). Every bucket also gets the largest event times of
-both sides in every batch, so all have the same watermark (`rml/join_clock.py`), and what waits is let go even where
-nothing more comes.
+Records are dealt out by their keys to hash buckets, one for each partition of a shuffle. Before the shuffle each Arrow
+batch becomes one row a bucket, with the bucket's records as Arrow IPC bytes; a stateful processor is called once a
+bucket and batch, and finds the pairs of all its keys in one kernel call (`rml/window_state.py`). Every bucket also gets
+the largest event times of both sides in every batch, so all have the same watermark (`rml/join_clock.py`), and what
+waits is let go even where nothing more comes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def window_join(
     time: str,
     window: JoinWindow,
     lateness_ms: int,
-    buckets: int = 8,
+    buckets: int | None = None,
     name: str = METRICS,
 ) -> DataFrame:
     """Pairs of records of two streams with equal keys that meet in the window.
@@ -64,9 +64,10 @@ def window_join(
     or no key, how many were given up as too many waited, and what waits after it, is in the progress of the streaming
     query, as the observed metrics `name`.
     """
+    shuffled = int(child.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
+    buckets = shuffled if buckets is None else buckets  # more only cost calls: a partition takes one after the other
     _check(child, parent, child_key, parent_key, time, window, lateness_ms, buckets)
     warm(window)
-    shuffled = int(child.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     numbers = even_buckets(buckets, shuffled)
     dealt = _dealt(child, child_key, time, 0, numbers).unionAll(_dealt(parent, parent_key, time, 1, numbers))
     share = max(window.most_waiting // buckets, 1)
