@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from freshet.rdf.arrow import key_ranges, numbers, string_array, strings, texts
+from freshet.rdf.arrow import key_ranges, list_lengths, numbers, string_array, strings, texts
 
 Values = Any  # a pa.Array, or a pa.Scalar where all rows have the same
 
@@ -50,6 +50,12 @@ def spread(values: Values, rows: int) -> pa.Array:
     # A scalar is repeated by taking it: `pyarrow.repeat` would import pandas.
     single = pa.Array.from_buffers(*_buffers(values))
     return single.take(numbers(np.zeros(rows, np.int64)))
+
+
+def first_texts(lists: pa.Array) -> pa.Array:
+    """The first text of each list; null where it has none."""
+    lengths = list_lengths(lists)
+    return lists.flatten().take(numbers(np.cumsum(lengths, dtype=np.int64) - lengths, lengths > 0))
 
 
 def _buffers(value: pa.Scalar) -> tuple[pa.DataType, int, list[pa.Buffer | None]]:

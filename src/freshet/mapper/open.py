@@ -1,4 +1,4 @@
-"""Bounded sources of mappings as tasks: files and databases as they are, views by way of what they are made of."""
+"""Sources of mappings, bounded ones as tasks and streams as parsers of documents: views by way of what they are on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from freshet.mapper.operations import FunctionTable
 from freshet.rml.sources import LogicalSource
 from freshet.rml.views import ViewSource
+from freshet.sources import documents
 from freshet.sources import open as sources
 from freshet.sources.columns import Plan, RecordShape, Task
+from freshet.sources.documents import Parse
 
 
 def tasks_of(
@@ -20,3 +22,14 @@ def tasks_of(
 
         return view_tasks(source.source, plan, functions or FunctionTable())
     return sources.tasks_of(source, plan)
+
+
+def parser_of(
+    source: LogicalSource, plan: Plan, header: list[str] | None = None, functions: FunctionTable | None = None
+) -> tuple[RecordShape, Parse]:
+    """The columns of a stream's records, and what parses its documents."""
+    if isinstance(source.source, ViewSource):
+        from freshet.mapper.views import view_parser
+
+        return view_parser(source.source, plan, functions or FunctionTable())
+    return documents.parser_of(source, plan, header)

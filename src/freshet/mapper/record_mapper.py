@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from freshet.mapper.arrow_columns import ArrowColumns
-from freshet.mapper.arrow_texts import NULL_TEXT, is_true, spread, text_scalar
+from freshet.mapper.arrow_texts import NULL_TEXT, first_texts, is_true, spread, text_scalar
 from freshet.mapper.compiled import CompiledMapping, compile_slice
 from freshet.mapper.event_times import event_times
-from freshet.rdf.arrow import list_lengths, numbers, string_array
+from freshet.mapper.open import parser_of, tasks_of
+from freshet.rdf.arrow import numbers, string_array
 from freshet.rdf.batch import Layout
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.mapping_slices import JoinSlice, MappingSlice, slice_mapping
@@ -23,9 +24,9 @@ from freshet.rml.model import Mapping
 from freshet.rml.reader import read_mapping_text
 from freshet.rml.references import reference
 from freshet.rml.sources import CsvDialect, FileSource, Formulation, LogicalSource
+from freshet.rml.views import read_source, record_key, with_read_source
 from freshet.sources.columns import ARRIVED, FILE, LINE, REASON, TIME, Plan, RecordShape, text_name
-from freshet.sources.documents import Parse, parsed_batch, parser_of
-from freshet.sources.open import tasks_of
+from freshet.sources.documents import Parse, parsed_batch
 
 TIME_FORMS = ("iso", "epoch_ms", "epoch_s")
 
@@ -78,7 +79,7 @@ class RecordMapper:
         for mapping_slice in slice_mapping(replace(mapping, triples_maps=tuple(maps))):
             if isinstance(mapping_slice, JoinSlice):
                 raise UnsupportedError("records that are posted are not joined: use a pipeline", file=mapping.file)
-            formulation = mapping_slice.source.formulation
+            formulation = read_source(mapping_slice.source).formulation
             self._slices.setdefault(formulation, []).append(self._compile(mapping_slice, blank_scope))
 
     @property
@@ -93,14 +94,15 @@ class RecordMapper:
     def _compile(self, mapping_slice: MappingSlice, blank_scope: str) -> _Slice:
         compiled = compile_slice(mapping_slice, None, blank_scope)
         texts = {each.text for each in compiled.references}
-        if time := self._time(mapping_slice.source.formulation):
+        if time := self._time(mapping_slice.source):
             texts.add(time)
         shape, parse = parser_of(mapping_slice.source, Plan(tuple(sorted(texts)), keep=True))
         return _Slice(mapping_slice.source, compiled, shape, parse)
 
-    def _time(self, formulation: Formulation) -> str:
+    def _time(self, source: LogicalSource) -> str:
+        """The reference to a record's time: in what is read, also where the records are those of a view."""
         given = self.declared.time_reference
-        return reference(given, formulation).text if given else ""
+        return record_key(source, reference(given, read_source(source).formulation).text) if given else ""
 
     def map(
         self, documents: Sequence[str], formulation: Formulation, arrived_ms: int, time_ms: int | None = None
@@ -114,7 +116,7 @@ class RecordMapper:
         records = 0
         for each in self._slices[formulation]:
             parsed = parsed_batch(batch, each.shape, each.parse, keep=True)
-            table, bad = self._mapped(each, parsed, self._times(each, parsed, formulation, time_ms))
+            table, bad = self._mapped(each, parsed, self._times(each, parsed, time_ms))
             records += len(parsed)
             tables.append((table, each.compiled.layout))
             rejected += bad
@@ -127,26 +129,27 @@ class RecordMapper:
         Where a mapping has several sources of the formulation, the file is read for one after the other.
         """
         for each in self._slices[formulation]:
-            source = replace(each.source, source=replace(_file_source(each.source), path=file))
+            source = with_read_source(
+                each.source, lambda read: replace(read, source=replace(_file_source(read), path=file))
+            )
             plan = Plan(each.shape.references, keep=True, numbered=numbered)
             _, tasks = tasks_of(source, plan)
             for task in tasks:
                 for batch in task():
                     arrived = spread(pa.scalar(0, pa.int64()), len(batch))
-                    times = self._times(each, batch, formulation, None)
+                    times = self._times(each, batch, None)
                     table, bad = self._mapped(each, batch.append_column(ARRIVED, arrived), times)
                     yield MappedRecords([(table, each.compiled.layout)], len(batch), bad)
 
-    def _times(self, each: _Slice, parsed: pa.RecordBatch, formulation: Formulation, time_ms: int | None) -> pa.Array:
+    def _times(self, each: _Slice, parsed: pa.RecordBatch, time_ms: int | None) -> pa.Array:
         if time_ms is not None:
             return numbers(np.full(len(parsed), time_ms))
-        time = self._time(formulation)
+        time = self._time(each.source)
         if not time:
             return parsed.column(ARRIVED)
         texts = parsed.column(text_name(time))
         if time in each.shape.many:
-            lengths = list_lengths(texts)
-            texts = texts.flatten().take(numbers(np.cumsum(lengths, dtype=np.int64) - lengths, lengths > 0))
+            texts = first_texts(texts)
         return event_times(texts, self.declared.time_form)
 
     def _mapped(self, each: _Slice, parsed: pa.RecordBatch, times: pa.Array) -> tuple[pa.Table, list[Rejected]]:
@@ -166,7 +169,7 @@ class RecordMapper:
 
 def _as_posted(source: LogicalSource) -> LogicalSource:
     """The same records, out of what is posted: where the mapping would read them from does not matter."""
-    return replace(source, source=_file_source(source))
+    return with_read_source(source, lambda read: replace(read, source=_file_source(read)))
 
 
 def _file_source(source: LogicalSource) -> FileSource:

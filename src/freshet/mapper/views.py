@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from freshet.mapper.arrow_join import Rows, joined_rows
-from freshet.mapper.arrow_texts import spread
+from freshet.mapper.arrow_texts import first_texts, spread
 from freshet.mapper.field_tables import (
     FieldTable,
     Level,
@@ -26,14 +26,16 @@ from freshet.mapper.field_tables import (
     take_columns,
     within_owner,
 )
-from freshet.mapper.open import tasks_of
+from freshet.mapper.open import parser_of, tasks_of
 from freshet.mapper.operations import FunctionTable
 from freshet.rdf.arrow import numbers
-from freshet.rml.kinds import INTEGER
+from freshet.rdf.errors import UnsupportedError
+from freshet.rml.kinds import INTEGER, STRING
 from freshet.rml.model import Expression
 from freshet.rml.term_walks import references_in
-from freshet.rml.views import INDEX, ViewJoin, ViewSource
-from freshet.sources.columns import FILE, LINE, REASON, ROWS, Column, Found, Plan, RecordShape, Task
+from freshet.rml.views import INDEX, OF_RECORD, ViewJoin, ViewSource
+from freshet.sources.columns import FILE, LINE, REASON, ROWS, Column, Found, Plan, RecordShape, Task, text_name
+from freshet.sources.documents import Parse, Parsed
 
 
 def view_tasks(view: ViewSource, plan: Plan, functions: FunctionTable) -> tuple[RecordShape, Sequence[ViewTask]]:
@@ -41,13 +43,34 @@ def view_tasks(view: ViewSource, plan: Plan, functions: FunctionTable) -> tuple[
     or records of other views are joined."""
     shape = RecordShape(plan.references, kinds=True)
     joins = tuple(join for join in view.joins if not _is_unused(view, join, plan.references))
-    wanted = references_of_fields(view.fields)
-    base, tasks = tasks_of(view.on, plan._replace(references=tuple(sorted(wanted))), functions)
+    base, tasks = tasks_of(view.on, plan._replace(references=_references_of_base(view, plan)), functions)
     parents = tuple(_parent(join, plan, functions) for join in joins)
     if joins or INDEX in plan.references:
         tasks = [_Chained(tuple(tasks))]
     level = Level(base.many, base.kinds, functions)
-    return shape, [ViewTask(shape, view, level, task, parents) for task in tasks]
+    return shape, [ViewTask(shape, ViewRows(view, level), task, parents) for task in tasks]
+
+
+def view_parser(view: ViewSource, plan: Plan, functions: FunctionTable) -> tuple[RecordShape, Parse]:
+    """The columns of a view of a stream's records, and what parses its documents."""
+    if view.joins:
+        raise UnsupportedError(f"{view.name} joins records of several sources, which streams do by join conditions")
+    if INDEX in plan.references:
+        raise UnsupportedError(f"the positions of records of the view {view.name} in a stream")
+    base, parse = parser_of(view.on, plan._replace(references=_references_of_base(view, plan)), functions=functions)
+    rows = ViewRows(view, Level(base.many, base.kinds, functions))
+    return RecordShape(plan.references, kinds=True, arrived=True), _ViewParser(rows, base, parse, plan.references)
+
+
+def _references_of_base(view: ViewSource, plan: Plan) -> tuple[str, ...]:
+    """What a view asks of its source."""
+    beside = {_in_base(view, each) for each in plan.references if each.startswith(OF_RECORD)}
+    return tuple(sorted(references_of_fields(view.fields) | beside))
+
+
+def _in_base(view: ViewSource, reference: str) -> str:
+    """A reference to what is read, as a view's source has it."""
+    return reference if isinstance(view.on.source, ViewSource) else reference.removeprefix(OF_RECORD)
 
 
 def _is_unused(view: ViewSource, join: ViewJoin, references: Sequence[str]) -> bool:
@@ -116,27 +139,13 @@ def _parent(join: ViewJoin, plan: Plan, functions: FunctionTable) -> _Parent:
 
 
 @dataclass(frozen=True, slots=True)
-class ViewTask:
-    """Reads some records of a view's source, and makes those of the view."""
+class ViewRows:
+    """Makes the records of a view of those of its source. What other views join is added by others."""
 
-    shape: RecordShape
     view: ViewSource
     level: Level
-    task: Task
-    parents: tuple[_Parent, ...]
 
-    def __call__(self) -> Iterator[pa.RecordBatch]:
-        joined = [parent.read() for parent in self.parents]
-        first = 0
-        for batch in self.task():
-            table = self._flattened(batch, first)
-            first += len(batch)
-            for parent, records in zip(self.parents, joined, strict=True):
-                table = _with_join(table, parent, records)
-            for start in range(0, len(table.owners), ROWS):
-                yield self._batch(batch, table.slice(start, ROWS))
-
-    def _flattened(self, batch: pa.RecordBatch, first: int) -> FieldTable:
+    def flattened(self, batch: pa.RecordBatch, first: int) -> FieldTable:
         """The rows of some records; `first` is the position of the first of them."""
         own = np.arange(len(batch))
         positions = index_texts(own + first), spread(_INTEGER, len(batch))
@@ -148,16 +157,77 @@ class ViewTask:
             len(batch),
         )
 
+    def columns(self, references: Sequence[str], batch: pa.RecordBatch, table: FieldTable) -> list[Column]:
+        """What is asked of rows of some records."""
+        return [
+            self._beside(each, batch, table) if each.startswith(OF_RECORD) else table.columns[each]
+            for each in references
+        ]
+
+    def _beside(self, reference: str, batch: pa.RecordBatch, table: FieldTable) -> Column:
+        """What stands in the records that rows are made of."""
+        name = _in_base(self.view, reference)
+        texts = batch.column(text_name(name))
+        texts = first_texts(texts) if name in self.level.many else texts
+        return texts.take(numbers(table.owners)), spread(_STRING, len(table.owners))
+
+
+@dataclass(frozen=True, slots=True)
+class _ViewParser:
+    """Parses documents of a view's source, and makes the records of the view."""
+
+    rows: ViewRows
+    base: RecordShape
+    parse: Parse
+    references: tuple[str, ...]
+
+    def __call__(self, documents: pa.Array) -> Parsed:
+        found = self.parse(documents)
+        nothing = pa.nulls(found.owners.size, pa.string())
+        places = nothing, nothing, numbers(found.owners)
+        batch = self.base.batch(Found(found.columns, found.reasons, *places))
+        table = self.rows.flattened(batch, 0)
+        owners = numbers(table.owners)
+        reasons = found.reasons.take(owners)
+        return Parsed(
+            self.rows.columns(self.references, batch, table),
+            found.owners[table.owners],
+            reasons if table.reasons is None else pc.coalesce(reasons, table.reasons),
+            None if found.lines is None else found.lines[table.owners],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ViewTask:
+    """Reads some records of a view's source, and makes those of the view."""
+
+    shape: RecordShape
+    rows: ViewRows
+    task: Task
+    parents: tuple[_Parent, ...]
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        joined = [parent.read() for parent in self.parents]
+        first = 0
+        for batch in self.task():
+            table = self.rows.flattened(batch, first)
+            first += len(batch)
+            for parent, records in zip(self.parents, joined, strict=True):
+                table = _with_join(table, parent, records)
+            for start in range(0, len(table.owners), ROWS):
+                yield self._batch(batch, table.slice(start, ROWS))
+
     def _batch(self, batch: pa.RecordBatch, table: FieldTable) -> pa.RecordBatch:
         rows = numbers(table.owners)
         line, file, reason = (batch.column(name).take(rows) for name in (LINE, FILE, REASON))
         if table.reasons is not None:
             reason = pc.coalesce(reason, table.reasons)
-        columns = [table.columns[each] for each in self.shape.references]
+        columns = self.rows.columns(self.shape.references, batch, table)
         return self.shape.batch(Found(columns, reason, line, file))
 
 
 _INTEGER = numbers(np.array([INTEGER], np.int8))[0]
+_STRING = numbers(np.array([STRING], np.int8))[0]
 
 
 def _with_join(table: FieldTable, parent: _Parent, records: _Joined | None) -> FieldTable:

@@ -5,13 +5,14 @@ https://w3id.org/rml/lv/spec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from freshet.rml.model import Expression, JoinCondition
 from freshet.rml.sources import DerivedSource, Formulation, LogicalSource, Source
 
 INDEX = "#"  # the key of a record's position: of the view's own alone, of a field's after its name
+OF_RECORD = "of the record: "  # before a reference to what a view's record is made of: its first value
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,23 @@ def base_sources(source: LogicalSource) -> Iterator[LogicalSource]:
     yield from base_sources(source.source.on)
     for join in source.source.joins:
         yield from base_sources(join.parent)
+
+
+def read_source(source: LogicalSource) -> LogicalSource:
+    """The source that is read for a source: itself, or what a view is on."""
+    return read_source(source.source.on) if isinstance(source.source, ViewSource) else source
+
+
+def with_read_source(source: LogicalSource, change: Callable[[LogicalSource], LogicalSource]) -> LogicalSource:
+    """A source with another one in place of the one that is read for it."""
+    if not isinstance(source.source, ViewSource):
+        return change(source)
+    return replace(source, source=replace(source.source, on=with_read_source(source.source.on, change)))
+
+
+def record_key(source: LogicalSource, text: str) -> str:
+    """How a reference to what is read is asked of the records of a source."""
+    return f"{OF_RECORD}{text}" if isinstance(source.source, ViewSource) else text
 
 
 def view_records(view: Source) -> LogicalSource:

@@ -28,6 +28,7 @@ from freshet.rml.sources import (
 )
 from freshet.rml.stream_inputs import RECORDS_PER_BATCH, StreamInput
 from freshet.rml.user_functions import UserFunction, load_functions
+from freshet.rml.views import ViewSource, read_source, with_read_source
 from freshet.rml.windows import JoinWindow
 from freshet.runtime.form_problems import did_you_mean
 from freshet.runtime.pipeline_model import Stream
@@ -70,7 +71,8 @@ def split_stream(stream: Stream) -> list[SubStream]:
     maps = []
     for triples_map in mapping.triples_maps:
         section = _section(stream, triples_map)
-        live = replace(triples_map.source, source=_live(stream, triples_map, section))
+        _refuse_joined_view(triples_map)
+        live = _read_from(triples_map.source, _live(stream, triples_map, section))
         sections.setdefault(live, section)
         maps.append(replace(triples_map, source=live))
     inputs = {
@@ -151,7 +153,8 @@ def _section(stream: Stream, triples_map: TriplesMap) -> SourceSection | None:
 
 
 def _live(stream: Stream, triples_map: TriplesMap, section: SourceSection | None) -> StreamSource:
-    formulation, described = triples_map.source.formulation, triples_map.source.source
+    read = read_source(triples_map.source)
+    formulation, described = read.formulation, read.source
     if section is not None:
         if section.format is not None and _FORMATS.get(section.format) is not formulation:
             message = f"it is {section.format}, but the references of {triples_map.name} are {formulation.value}"
@@ -169,9 +172,14 @@ def _live(stream: Stream, triples_map: TriplesMap, section: SourceSection | None
     return described
 
 
+def _read_from(logical_source: LogicalSource, live: StreamSource) -> LogicalSource:
+    return with_read_source(logical_source, lambda read: replace(read, source=live))
+
+
 def _stream(logical_source: LogicalSource) -> StreamSource:
-    assert not isinstance(logical_source.source, FileSource | DatabaseSource | DerivedSource)
-    return logical_source.source
+    source = read_source(logical_source).source
+    assert not isinstance(source, FileSource | DatabaseSource | DerivedSource)
+    return source
 
 
 def _check_names(stream: Stream, mapping: Mapping) -> None:
@@ -194,6 +202,16 @@ def _refuse_other_joins(slices: list[MappingSlice | JoinSlice], inputs: dict[Log
             raise StreamProblem(("mapping",), f"{source_name(each.source.source)}: streams are joined two by two")
 
 
+def _refuse_joined_view(triples_map: TriplesMap) -> None:
+    """A view of a stream is of one stream."""
+    source = triples_map.source
+    while isinstance(view := source.source, ViewSource):
+        if view.joins:
+            message = f"the view {view.name} of {triples_map.name} joins records of several sources"
+            raise StreamProblem(("mapping",), f"{message}; streams are joined by join conditions of objects")
+        source = view.on
+
+
 def _refuse_targets(mapping: Mapping) -> None:
     """What a stream makes goes to the queries, and nowhere else."""
     for triples_map in mapping.triples_maps:
@@ -206,4 +224,5 @@ def _names(triples_map: TriplesMap) -> list[str]:
     """What a triples map's source may be called in the pipeline file."""
     name = triples_map.name
     short = name.rpartition("/")[2].rpartition("#")[2]
-    return list(dict.fromkeys([name, short, source_name(triples_map.source.source)]))
+    sources = triples_map.source, read_source(triples_map.source)
+    return list(dict.fromkeys([name, short, *(source_name(each.source) for each in sources)]))

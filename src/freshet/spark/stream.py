@@ -22,10 +22,11 @@ from freshet.mapper.stream_join import SIDE, SIDES, JoinStep, StreamJoin
 from freshet.rdf.batch import ORIGIN, Layout
 from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice
 from freshet.rml.model import Expression
-from freshet.rml.sources import FolderSource, KafkaSource, MqttSource
+from freshet.rml.sources import FolderSource, KafkaSource, LogicalSource, MqttSource
 from freshet.rml.stream_inputs import StreamInput
 from freshet.rml.term_walks import calls_in, calls_of, references_in
 from freshet.rml.user_functions import UserFunction
+from freshet.rml.views import ExpressionField, Field, ViewSource
 from freshet.rml.window_state import KEY, TIE
 from freshet.rml.windows import JoinWindow
 from freshet.sources.columns import ARRIVED, FILE, LINE, REASON, TIME, kind_name, text_name
@@ -246,7 +247,9 @@ class EncodedStream:
                 return self._both_sides(self.spec.mapping_slice, mapping, readings, self.join)
             frame, many = self._joined(self.spec.mapping_slice, mapping, readings)
             return self._select_for_driver(_encode(mapping, frame, many))
-        wanted = Wanted(mapping.references, mapping.kinds, not _always_fits(mapping), self.spec.origins)
+        wanted = Wanted(
+            mapping.references, mapping.kinds, not _always_fits(mapping), self.spec.origins, mapping.functions
+        )
         found = read_records(self.spec.inputs[0], wanted, readings[0])
         if found is None:
             return None
@@ -303,7 +306,9 @@ class EncodedStream:
         compared = frozenset(each for key in keys for each in references_in(key))
         own = frozenset(replace(each, side="") for each in mapping.references if each.side == side)
         kinds = frozenset(replace(each, side="") for each in mapping.kinds if each.side == side)
-        found = read_records(self.spec.inputs[at], Wanted(own | compared, kinds), reading, single=False)
+        found = read_records(
+            self.spec.inputs[at], Wanted(own | compared, kinds, functions=mapping.functions), reading, single=False
+        )
         assert found is not None
         # What cannot be read meets nothing for want of a time, and so is counted.
         readable = F.when(F.col(REASON).isNull(), F.col(TIME))
@@ -350,11 +355,27 @@ def _always_fits(mapping: CompiledMapping) -> bool:
 def _describe_input(given: StreamInput) -> tuple[object, ...]:
     logical, source = given.logical_source, given.source
     topic = source.topic if isinstance(source, KafkaSource | MqttSource) else None
-    cutting = None
-    if logical is not None:
-        cutting = str(logical.formulation), logical.iterator, sorted(logical.nulls), sorted(logical.namespaces)
+    cutting = None if logical is None else _describe_records(logical)
     kept = (type(source).__name__, topic, cutting, given.time_reference, given.time_form, given.whole_files)
     return kept if given.rdf_format is None else (*kept, given.rdf_format, given.time_predicate)
+
+
+def _describe_records(logical: LogicalSource) -> tuple[object, ...]:
+    """How documents are cut into records."""
+    if isinstance(view := logical.source, ViewSource):
+        return str(logical.formulation), _describe_fields(view.fields), _describe_records(view.on)
+    return str(logical.formulation), logical.iterator, sorted(logical.nulls), sorted(logical.namespaces)
+
+
+def _describe_fields(fields: tuple[Field, ...]) -> tuple[object, ...]:
+    return tuple(
+        (
+            each.name,
+            each.expression if isinstance(each, ExpressionField) else _describe_records(each.records),
+            _describe_fields(each.fields),
+        )
+        for each in fields
+    )
 
 
 def _key_name(number: int) -> str:

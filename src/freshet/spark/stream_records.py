@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from freshet.mapper.operations import FunctionTable
 from freshet.rdf.errors import InputError
 from freshet.rml.model import Reference
 from freshet.rml.references import names_of, reference
 from freshet.rml.sources import FolderSource, Formulation, LogicalSource
 from freshet.rml.stream_inputs import ARRIVAL, StreamInput
+from freshet.rml.views import read_source, record_key
 from freshet.sources.columns import ARRIVED, LINE, REASON, TIME
 from freshet.sources.csv_header import column_names, first_header
 from freshet.spark import records
@@ -23,12 +26,13 @@ from freshet.spark.sources.documents import parse_documents
 
 class Wanted(NamedTuple):
     """What is asked of records: references, of which ones the kinds too, whether any record may be rejected, and
-    whether the file is asked of all of them."""
+    whether the file is asked of all of them. `functions` are those that fields of views may call."""
 
     references: frozenset[Reference]
     kinds: frozenset[Reference] = frozenset()
     may_be_rejected: bool = True
     origins: bool = False
+    functions: FunctionTable | None = None
 
 
 class TimedRecords(NamedTuple):
@@ -46,7 +50,7 @@ def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single
     """
     assert given.logical_source is not None
     arrival = given.time_form == ARRIVAL
-    time = None if arrival else reference(given.time_reference, given.logical_source.formulation)
+    time = None if arrival else _time(given, given.logical_source)
     asked = wanted.references if time is None else wanted.references | {time}
     header = ""
     many: frozenset[str] = frozenset()
@@ -73,9 +77,15 @@ def read_records(given: StreamInput, wanted: Wanted, reading: Reading, *, single
         documents = open_documents(given.source, reading._replace(whole_files=_takes_whole_files(given)))
         numbered = wanted.origins and isinstance(given.source, FolderSource)
         texts = sorted(each.text for each in asked)
-        read = parse_documents(documents, given.logical_source, texts, numbered=numbered)
+        read = parse_documents(documents, given.logical_source, texts, numbered=numbered, functions=wanted.functions)
         parsed, many = read.frame, read.many
     return TimedRecords(_add_times(parsed, given, time, many), many, header)
+
+
+def _time(given: StreamInput, source: LogicalSource) -> Reference:
+    """The reference to a record's time: in what is read, also where the records are those of a view."""
+    found = reference(given.time_reference, read_source(source).formulation)
+    return replace(found, text=record_key(source, found.text))
 
 
 def _add_times(parsed: DataFrame, given: StreamInput, time: Reference | None, many: frozenset[str]) -> DataFrame:
@@ -121,7 +131,8 @@ def _is_csv_lines(given: StreamInput) -> bool:
 
 def _takes_whole_files(given: StreamInput) -> bool:
     assert given.logical_source is not None
-    return given.whole_files or given.logical_source.formulation in (Formulation.XML, Formulation.CSV)
+    formulation = read_source(given.logical_source).formulation
+    return given.whole_files or formulation in (Formulation.XML, Formulation.CSV)
 
 
 def _check_columns(columns: list[str], references: Iterable[Reference], source: FolderSource) -> None:

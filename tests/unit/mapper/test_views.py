@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 from freshet.mapper.map_options import MapOptions
 from freshet.mapper.map_run import run_map_here
 from freshet.mapper.operations import FunctionTable
+from freshet.mapper.record_mapper import RecordMapper, StreamMapping
 from freshet.mapper.views import view_tasks
-from freshet.rdf.errors import InputError
+from freshet.rdf.batch import elements_of
+from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.reader import read_mapping
+from freshet.rml.sources import Formulation
 from freshet.sources.columns import Plan, text_name
 
 HEAD = """
@@ -178,3 +182,86 @@ def test_a_join_without_fields_is_an_error(tmp_path):
     (tmp_path / "mapping.ttl").write_text(text.replace('rml:reference "v" ] ] .', 'rml:iterator "v" ] ] .'), "utf-8")
     with pytest.raises(InputError, match="records that have no records inside"):
         read_mapping(tmp_path / "mapping.ttl")
+
+
+POSTED = """
+<S> rml:source "posted" ; rml:referenceFormulation rml:JSONPath ; rml:iterator "$" .
+<V> a rml:LogicalView ; rml:viewOn <S> ;
+  rml:field [ rml:fieldName "id" ; rml:reference "$.id" ] , [ rml:fieldName "tag" ; rml:reference "$.tags[*]" ] ,
+    [ rml:fieldName "item" ; rml:iterator "$.items[*]" ;
+      rml:field [ rml:fieldName "type" ; rml:reference "$.type" ] ,
+        [ rml:fieldName "part" ; rml:iterator "$.parts[*]" ; rml:field [ rml:fieldName "is" ; rml:reference "$" ] ] ] .
+<T> rml:logicalSource <V> ; rml:subjectMap [ rml:template "http://example.org/{id}" ] ; PAIRS .
+"""
+PAIRS = [(one, other) for at, one in enumerate(KEYS[1:]) for other in KEYS[at + 2 :]]
+
+
+def pairs_mapping():
+    """A predicate for each two fields, which says how they are combined."""
+    made = [f'[ rml:template "{{{one}}} {{{other}}}" ; rml:termType rml:Literal ]' for one, other in PAIRS]
+    pairs = " , ".join(f"[ rml:predicate ex:p{at} ; rml:objectMap {each} ]" for at, each in enumerate(made))
+    return HEAD + POSTED.replace("PAIRS", f"rml:predicateObjectMap {pairs}")
+
+
+def mapped_terms(found):
+    dictionary = Dictionary()
+    return {
+        tuple(getattr(term, "value", None) or term.lexical for term in dictionary.decode_many(ids))
+        for made in found
+        for table, layout in made.tables
+        for _, *ids in zip(*elements_of(table, layout, dictionary), strict=True)
+    }
+
+
+@settings(max_examples=30, deadline=None)
+@given(records)
+def test_records_that_are_posted_are_flattened(documents):
+    mapper = RecordMapper(StreamMapping(pairs_mapping()), "x")
+    expected = set()
+    for row in flattened(documents):
+        values = dict(zip(KEYS, row, strict=True))
+        expected |= {
+            (f"http://example.org/{values['id']}", f"http://example.org/ns#p{at}", f"{values[one]} {values[other]}")
+            for at, (one, other) in enumerate(PAIRS)
+            if values[one] is not None and values[other] is not None
+        }
+    texts = [json.dumps(each, ensure_ascii=False) for each in documents]
+    assert mapped_terms([mapper.map(texts, Formulation.JSON, 0)]) == expected
+
+
+def test_a_view_of_records_in_a_file_has_their_times(tmp_path):
+    file = tmp_path / "records.json"
+    file.write_text('{"id": 1, "at": 5, "tags": ["a", "b"]}\n{"id": 2, "at": 6}\n{"id": 3}\nno JSON\n')
+    mapper = RecordMapper(StreamMapping(pairs_mapping(), "$.at", "epoch_ms"), "x")
+    found = list(mapper.map_file(file, Formulation.JSON, numbered=True))
+    times = [time for made in found for table, _ in made.tables for time in table.column("time").to_pylist()]
+    assert sorted(times) == [5, 5, 6]
+    rejected = [reject.reason for made in found for reject in made.rejected]
+    assert rejected[0] == "no event time in $.at"
+    assert len(rejected) == 2
+    assert ("http://example.org/1", "http://example.org/ns#p0", "1 a") in mapped_terms(found)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            ('ex:p0 ; rml:objectMap [ rml:template "{id}', 'ex:p0 ; rml:objectMap [ rml:template "{#}'),
+            "the positions of",
+        ),
+        (
+            (
+                "<V> a rml:LogicalView ;",
+                '<W> a rml:LogicalView ; rml:viewOn <S> ; rml:field [ rml:fieldName "w" ; rml:reference "$.id" ] .\n'
+                "<V> a rml:LogicalView ; rml:leftJoin [ rml:parentLogicalView <W> ;"
+                ' rml:joinCondition [ rml:child "id" ; rml:parent "w" ] ;'
+                ' rml:field [ rml:fieldName "w" ; rml:reference "w" ] ] ;',
+            ),
+            "joins records of several sources",
+        ),
+    ],
+    ids=["positions", "joins"],
+)
+def test_what_views_of_streams_do_not_have(change, message):
+    with pytest.raises(UnsupportedError, match=message):
+        RecordMapper(StreamMapping(pairs_mapping().replace(*change)), "x")

@@ -37,6 +37,22 @@ ONE = (
   rr:subjectMap [ rr:template "http://example.org/{id}" ; rr:class :One ] .
 """
 )
+VIEW = (
+    PREFIXES.replace("http://semweb.mmlab.be/ns/rml#", "http://w3id.org/rml/")
+    + """
+<View> a rml:LogicalView ; rml:viewOn [ rml:source "orders" ; rml:referenceFormulation rml:JSONPath ] ;
+  rml:field [ rml:fieldName "id" ; rml:reference "$.id" ] .
+<One> rml:logicalSource <View> ; rml:subjectMap [ rml:template "http://example.org/{id}" ; rml:class :One ] .
+"""
+)
+JOINED_VIEW = VIEW.replace(
+    '"$.id" ] .',
+    """"$.id" ] ; rml:leftJoin [ rml:parentLogicalView <Other> ;
+    rml:joinCondition [ rml:child "id" ; rml:parent "id" ] ;
+    rml:field [ rml:fieldName "name" ; rml:reference "name" ] ] .
+<Other> a rml:LogicalView ; rml:viewOn [ rml:source "others" ; rml:referenceFormulation rml:JSONPath ] ;
+  rml:field [ rml:fieldName "id" ; rml:reference "$.id" ] , [ rml:fieldName "name" ; rml:reference "$.name" ] .""",
+)
 QUERY = """
   q:
     text: |
@@ -125,6 +141,15 @@ def test_windows_of_the_pipeline_file(write):
         write("mapping: m.ttl\ntime: {as: arrival}\njoin: {window: dynamic-count, size: 9, lower: 1, upper: 99}")
     )
     assert (joined.window.kind, joined.window.size, joined.window.upper) == (WindowKind.DYNAMIC_COUNT, 9, 99)
+
+
+def test_a_view_is_read_from_what_it_is_on(write):
+    stream = "mapping: m.ttl\ntime: {reference: $.at, as: iso}\nsources: {orders: {kafka: {brokers: b, topic: t}}}"
+    (only,) = sub_streams(write(stream, VIEW))
+    (given,) = only.inputs
+    assert given.source == KafkaSource("b", "t")
+    assert only.mapping_slice.source is given.logical_source
+    assert given.logical_source.source.on.source == given.source
 
 
 def test_csv_documents_of_a_socket_end_with_an_empty_line(write):
@@ -238,6 +263,10 @@ WRONG = {
         ARRIVALS + "source: {kafka: {brokers: b, topic: t}, format: json}", TARGETED,
         "4:5: One has the logical target dump.nq, and streams write to none;"
         " write a query with a sink, or use `freshet map`",
+    ),
+    "a view that joins others": (
+        ARRIVALS + "source: {kafka: {brokers: b, topic: t}, format: json}", JOINED_VIEW,
+        "4:5: the view View of One joins records of several sources; streams are joined by join conditions of objects",
     ),
     "limits of a window": (
         "mapping: m.ttl\ntime: {as: arrival}\njoin: {window: dynamic, lower: 9s, size: 2s}", SPEED_AND_FLOW,

@@ -63,6 +63,18 @@ SHOUTED = """
   rml:predicateObjectMap [ rml:predicate :label ; rml:objectMap [ rml:functionExecution [
     rml:function :shout ; rml:input [ rml:parameter :text ; rml:inputValueMap [ rml:reference "label" ] ] ] ] ] .
 """
+VIEW = """
+@prefix rml: <http://w3id.org/rml/> . @prefix : <http://example.org/> .
+<#Orders> rml:source "s" ; rml:referenceFormulation rml:FORM .
+<#View> a rml:LogicalView ; rml:viewOn <#Orders> ;
+  rml:field [ rml:fieldName "id" ; rml:reference "id" ] , [ rml:fieldName "of" ; rml:reference "items" ; rml:field
+    [ rml:fieldName "item" ; rml:referenceFormulation rml:JSONPath ; rml:iterator "$[*]" ;
+      rml:field [ rml:fieldName "kind" ; rml:reference "$.kind" ] ,
+        [ rml:fieldName "sizes" ; rml:reference "$.sizes[*]" ] ] ] .
+<#Item> rml:logicalSource <#View> ; rml:subjectMap [ rml:template "http://example.org/{id}/{of.item.#}" ] ;
+  rml:predicateObjectMap [ rml:predicate :size ; rml:objectMap [ rml:reference "of.item.sizes" ] ] ,
+    [ rml:predicate :kind ; rml:objectMap [ rml:reference "of.item.kind" ] ] .
+"""
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 
@@ -121,6 +133,23 @@ def test_csv_lines_that_are_no_text_are_rejects(run):
     level = "<http://example.org/level>"
     assert triples == [(2, "<http://example.org/b/n>", level, '"6"^^<http://www.w3.org/2001/XMLSchema#decimal>')]
     assert [(reject["line"], reject["reason"]) for reject in rejects] == [(2, "not UTF-8 text")]
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+def test_a_view_makes_several_records_of_one(run, form):
+    items = '[{"kind": "k", "sizes": [4, 5.5]}, {"kind": "l"}]'
+    if form == "json":
+        lines = json.dumps({"at": 1, "id": "a", "items": items}) + '\n{"at": 2, "id": "b"}\n{"id": "c"}\nno JSON\n'
+    else:
+        lines = 'at,id,items\n1,a,"' + items.replace('"', '""') + '"\n2,b,\nx,c,\n'
+    triples, rejects = run(form, mapping=VIEW, a=lines)
+    integer, number = (f"^^<http://www.w3.org/2001/XMLSchema#{name}>" for name in ("integer", "double"))
+    first, second = "<http://example.org/a/0>", "<http://example.org/a/1>"
+    kind, size = "<http://example.org/kind>", "<http://example.org/size>"
+    expected = {(1, first, kind, '"k"'), (1, first, size, f'"4"{integer}'), (1, first, size, f'"5.5"{number}')}
+    assert set(triples) == {*expected, (1, second, kind, '"l"')}
+    reasons = {reject["reason"] for reject in rejects}
+    assert reasons == ({"no event time in $.at", "not a JSON object"} if form == "json" else {"no event time in at"})
 
 
 def test_a_user_s_function_runs_in_a_stream(run):

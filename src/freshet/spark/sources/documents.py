@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from freshet.mapper.open import parser_of
+from freshet.mapper.operations import FunctionTable
 from freshet.rml.sources import LogicalSource
 from freshet.sources.columns import ARRIVED, DEFAULT_LIMITS, FILE, LINE, Limits, Plan
-from freshet.sources.documents import parsed_batch, parser_of
+from freshet.sources.documents import parsed_batch
 from freshet.spark.records import Records, spark_schema
 
 
@@ -22,6 +24,7 @@ def parse_documents(
     keep: bool = True,
     numbered: bool = False,
     limits: Limits = DEFAULT_LIMITS,
+    functions: FunctionTable | None = None,
 ) -> Records:
     """The records of documents, which have LINE, FILE and ARRIVED; these stay beside each record.
 
@@ -30,7 +33,7 @@ def parse_documents(
     Documents with nothing in them but spaces are none.
     """
     plan = Plan(tuple(sorted(set(references))), keep, limits, numbered=numbered)
-    shape, parse = parser_of(source, plan, header)
+    shape, parse = parser_of(source, plan, header, functions)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
