@@ -7,7 +7,7 @@ a term, the column has lists. `origin` may say where the record came from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -29,11 +29,19 @@ Frame = tuple[str, str]
 class Layout:
     """How the columns of a batch make triples: each place has a constant, or the number k of a column.
 
-    `frames[k]` is what stands before and after the texts of column k in the keys of its terms.
+    `frames[k]` is what stands before and after the texts of column k in the keys of its terms. `graph` is the number of
+    the column with the graph of the triples, null for the default graph, where graphs are kept.
     """
 
     triples: tuple[tuple[Slot, Slot, Slot], ...]
     frames: tuple[Frame, ...]
+    graph: int | None = field(default=None, repr=False)  # fingerprints of streams are made of the others
+
+
+RDF = Layout(((0, 1, 2),), (("", ""),) * 3)
+"""Batches of statements in the columns of their terms."""
+RDF_IN_GRAPHS = Layout(RDF.triples, (("", ""),) * 4, graph=3)
+"""The same with the graphs that these are in."""
 
 
 class _Column(NamedTuple):
@@ -55,6 +63,13 @@ def elements_with_rows(table: pa.Table, layout: Layout, dictionary: Dictionary) 
     """The same, with the number of the record that each is made of."""
     made = _elements(np.arange(len(table)), table, layout, dictionary)
     return made._replace(times=table.column("time").to_numpy()[made.times]), made.times
+
+
+def graphs_of(table: pa.Table, layout: Layout, dictionary: Dictionary) -> NDArray[np.int64] | None:
+    """The ids of the graphs of a batch's records, 0 for the default graph; None where graphs are not kept."""
+    if layout.graph is None:
+        return None
+    return dictionary.intern_texts(table.column(f"text_{layout.graph}"), *layout.frames[layout.graph])
 
 
 def _elements(times: NDArray[np.int64], table: pa.Table, layout: Layout, dictionary: Dictionary) -> Elements:

@@ -40,12 +40,16 @@ class Statements(NamedTuple):
 
 
 class SplitLines(NamedTuple):
-    """One row for each line of timed N-Triples; all null for a blank line, all but the reason for a bad one."""
+    """One row for each line of timed N-Triples; all null for a blank line, all but the reason for a bad one.
+
+    The graph is null as well in the default graph.
+    """
 
     times: pa.Array
     subjects: pa.Array
     predicates: pa.Array
     objects: pa.Array
+    graphs: pa.Array
     reasons: pa.Array
 
 
@@ -106,6 +110,7 @@ def split_timed(lines: pa.Array, *, blank_scope: str = "") -> SplitLines:
         _keys_by_line(statements, kernels.SUBJECT, count),
         _keys_by_line(statements, kernels.PREDICATE, count),
         _keys_by_line(statements, kernels.OBJECT, count),
+        _keys_by_line(statements, kernels.GRAPH, count),
         pa.array(reasons, pa.string()),
     )
 
@@ -113,7 +118,8 @@ def split_timed(lines: pa.Array, *, blank_scope: str = "") -> SplitLines:
 def _keys_by_line(statements: Statements, role: int, count: int) -> pa.Array:
     starts, ends = np.full(count, -1, np.int64), np.zeros(count, np.int64)
     starts[statements.lines], ends[statements.lines] = statements.starts[role], statements.ends[role]
-    out = np.empty(int((statements.ends[role] - statements.starts[role]).sum()), np.uint8)
+    present = statements.starts[role] >= 0
+    out = np.empty(int((statements.ends[role] - statements.starts[role])[present].sum()), np.uint8)
     offsets = np.empty(count + 1, np.int64)
     kernels.gather(read_only(statements.data), starts, ends, out, offsets)
     return large_strings(out, offsets, starts >= 0)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from freshet.native.streams.stream import merge_in_order
-from freshet.rdf.batch import ORIGIN, elements_of, elements_with_rows
+from freshet.rdf.batch import ORIGIN, elements_of, elements_with_rows, graphs_of
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import InputError
 from freshet.runtime.intake import BatchPositions, StreamIntake, last_time
@@ -67,17 +67,20 @@ class BatchSources:
     def take(self, engine: Engine, stream: StreamIntake, number: int, table: pa.Table, until_ms: int | None) -> None:
         """Push a batch, or all of it before a time, and advance the watermark of its stream or sub-stream."""
         with engine.dictionary.pins:  # nothing holds the elements' terms until the engine has them
+            graphs = graphs_of(table, stream.layout, engine.dictionary)
             # Spark reads the files of a batch side by side, so the order inside a batch means nothing: time decides.
-            if ORIGIN in table.column_names:
+            if ORIGIN in table.column_names or graphs is not None:
                 elements, rows = elements_with_rows(table, stream.layout, engine.dictionary)
                 order = np.argsort(elements.times, kind="stable")
-                whole = Elements(*(column[order] for column in elements))
-                origin = BatchOrigin(stream.sub_stream_id, number, table.column(ORIGIN), rows[order])
+                whole, rows = Elements(*(column[order] for column in elements)), rows[order]
+                graphs = None if graphs is None else graphs[rows]
+                records = table.column(ORIGIN) if ORIGIN in table.column_names else None
+                origin = BatchOrigin(stream.sub_stream_id, number, records, None if records is None else rows)
             else:
                 elements = elements_of(table, stream.layout, engine.dictionary)
                 whole = merge_in_order([elements]) if len(elements.times) else elements
                 origin = BatchOrigin(stream.sub_stream_id, number)
-            engine.push(stream.iri, whole, admitted=True, origin=origin)
+            engine.push(stream.iri, whole, admitted=True, origin=origin, graphs=graphs)
         engine.collect_terms()
         # Records whose triples no query wants move the watermark too.
         reached = last_time(table) - stream.lateness_ms

@@ -46,6 +46,7 @@ class StreamIntake:
             "iri": self.iri,
             "triples": [[_slot_text(slot) for slot in triple] for triple in self.layout.triples],
             "frames": self.layout.frames,
+            "graph": self.layout.graph,
             "pipeline_name": self.pipeline_name,
             "lateness_ms": self.lateness_ms,
             "fingerprint": self.fingerprint,
@@ -55,7 +56,7 @@ class StreamIntake:
     def of(fields: Header) -> StreamIntake:
         """The stream that `describe` gave these of, but for its fingerprint."""
         triples = tuple((_slot(one), _slot(two), _slot(three)) for one, two, three in fields["triples"])
-        layout = Layout(triples, tuple((before, after) for before, after in fields["frames"]))
+        layout = Layout(triples, tuple((before, after) for before, after in fields["frames"]), fields.get("graph"))
         return StreamIntake(fields["id"], fields["iri"], layout, fields["pipeline_name"], fields["lateness_ms"])
 
 

@@ -163,6 +163,9 @@ def _check_sub_streams(document: Document, name: str, stream: Stream) -> Iterato
                 message = f"timed-ntriples says all by itself: '{key}' does not belong here"
                 yield document.key_error(("streams", name, key), message)
         return
+    if stream.graphs and (stream.source is None or stream.source.format not in RDF_MESSAGES):
+        message = "'graphs' is for streams of RDF: what a mapping makes is in the default graph"
+        yield document.key_error(("streams", name, "graphs"), message)
     times = [stream.time, *(section.time for _, section in _sections(name, stream))]
     if stream.source is not None and stream.source.format in RDF_MESSAGES:
         yield from _check_messages(document, name, stream, stream.source)

@@ -131,6 +131,7 @@ class Stream(Section):
     the windows of joins. Of several sources one that is silent for longer than `idle` (10 s where none is given) does
     not hold the others back; where all are, and `idle` is given, the stream goes on with the wall clock.
     `origins` says whether batches have the record that each element came from: where they are served, if not given.
+    `graphs` says whether elements keep the graphs that their statements are in, where they come as RDF.
     `description` is a VoCaLS file that says where the stream is; what `source` has beside that is kept.
     """
 
@@ -146,6 +147,7 @@ class Stream(Section):
     join: JoinSection | None = None
     absorb: Absorb = ()
     origins: bool | None = None
+    graphs: bool = False
 
     @model_validator(mode="before")
     @classmethod

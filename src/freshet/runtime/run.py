@@ -121,7 +121,13 @@ class PipelineRun:
         self._sub_streams = {name: split_stream(stream) for name, stream in pipeline.streams.items()}
         for name, stream in pipeline.streams.items():
             held = len(self._sub_streams[name]) > 1
-            session.stream(stream.iri, lateness_ms=stream.lateness_ms, absorb=_absorb_option(stream), held=held)
+            session.stream(
+                stream.iri,
+                lateness_ms=stream.lateness_ms,
+                absorb=_absorb_option(stream),
+                held=held,
+                graphs=stream.graphs,
+            )
             session.engine.streams[stream.iri].carries = carried_predicates(self._sub_streams[name])
         resume = checkpoint is not None and not checkpoint.is_new
         self.ingest = Ingest(session.engine, metrics, durable)
@@ -341,6 +347,7 @@ class PipelineRun:
                     functions=user_functions(stream),
                     origins=self._is_served if stream.origins is None else stream.origins,
                     join_here=_joins_here(stream, self._pipeline.spark.master),
+                    graphs=stream.graphs,
                 )
             )
 

@@ -19,7 +19,7 @@ from freshet.mapper.operations import FunctionTable, ReferenceShape
 from freshet.mapper.rejects import write_rejects
 from freshet.mapper.renderer import Renderer
 from freshet.mapper.stream_join import SIDE, SIDES, JoinStep, StreamJoin
-from freshet.rdf.batch import ORIGIN, Layout
+from freshet.rdf.batch import ORIGIN, RDF, RDF_IN_GRAPHS
 from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice
 from freshet.rml.model import Expression
 from freshet.rml.sources import FolderSource, KafkaSource, LogicalSource, MqttSource
@@ -65,7 +65,7 @@ class StreamSpec:
 
     There is one input, or those of a join's child and parent. Without a slice of a mapping it is timed N-Triples.
     `origins`: whether batches say where each record came from. `join_here`: whether pairs are found in this process
-    instead of Spark's state store.
+    instead of Spark's state store. `graphs`: whether statements come with the graphs that they are in.
     """
 
     name: str
@@ -78,6 +78,7 @@ class StreamSpec:
     functions: Mapping[str, UserFunction] = field(default_factory=dict)
     origins: bool = False
     join_here: bool = False
+    graphs: bool = False
 
 
 class EncodedStream:
@@ -88,7 +89,7 @@ class EncodedStream:
         self._header = ""
         self._mapping: CompiledMapping | None = None
         if spec.mapping_slice is None:
-            self.layout = Layout(((0, 1, 2),), (("", ""),) * 3)
+            self.layout = RDF_IN_GRAPHS if spec.graphs else RDF
         else:
             self._mapping = compile_slice(
                 spec.mapping_slice, spec.wanted, spec.blank_scope, FunctionTable(spec.functions)

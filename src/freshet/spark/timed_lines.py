@@ -13,7 +13,8 @@ from freshet.sources.columns import ARRIVED, FILE, LINE
 from freshet.spark import records
 
 SCHEMA = (
-    "line STRING, file STRING, arrived BIGINT, time BIGINT, text_0 STRING, text_1 STRING, text_2 STRING, reason STRING"
+    "line STRING, file STRING, arrived BIGINT, time BIGINT, text_0 STRING, text_1 STRING, text_2 STRING, text_3 STRING,"
+    " reason STRING"
 )
 
 
@@ -36,9 +37,9 @@ def timed_columns(batch: pa.RecordBatch, scope: str) -> pa.RecordBatch:
 
     made = split_timed(batch.column("line"), blank_scope=scope)
     kept = [batch.column(name) for name in ("line", "file", "arrived")]
-    made_columns = [made.times, made.subjects, made.predicates, made.objects, made.reasons]
+    made_columns = [made.times, made.subjects, made.predicates, made.objects, made.graphs, made.reasons]
     columns = [*kept, *(column.cast(pa.string()) if at else column for at, column in enumerate(made_columns))]
-    names = ["line", "file", "arrived", "time", "text_0", "text_1", "text_2", "reason"]
+    names = ["line", "file", "arrived", "time", "text_0", "text_1", "text_2", "text_3", "reason"]
     # Comments are neither records nor rejects.
     return pa.RecordBatch.from_arrays(columns, names=names).filter(
         pc.or_(pc.is_valid(made.times), pc.is_valid(made.reasons))

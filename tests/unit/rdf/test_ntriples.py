@@ -177,13 +177,20 @@ def test_nothing_gives_nothing() -> None:
     assert [column.size for column in elements] == [0, 0, 0, 0]
     assert not errors
     split = split_timed(pa.array([], pa.string()))
-    assert [len(column) for column in split] == [0] * 5
+    assert [len(column) for column in split] == [0] * 6
+
+
+def test_split_has_the_graphs_of_statements() -> None:
+    lines = ["1\t<http://s> <http://p> <http://o> <http://g> .", "2\t<http://s> <http://p> <http://o> .", "", "oops"]
+    split = split_timed(pa.array([*lines, "3\t<http://s> <http://p> <http://\\u006F> _:g ."]), blank_scope="s2")
+    assert split.graphs.to_pylist() == ["<http://g>", None, None, None, "_:s2.g"]
 
 
 def test_split_keeps_a_row_for_every_line() -> None:
     split = split_timed(pa.array([None, "", "# c", "oops", "7\t_:b <http://p> <http://o> ."]), blank_scope="s2")
     assert split.times.to_pylist() == [None, None, None, None, 7]
     assert split.subjects.to_pylist() == [None, None, None, None, "_:s2.b"]
+    assert split.graphs.to_pylist() == [None] * 5
     reasons = split.reasons.to_pylist()
     assert [reason is None for reason in reasons] == [True, True, True, False, True]
     assert reasons[3].startswith("column 1: ")

@@ -41,7 +41,7 @@ CASES = {
         "zzz: 2s",
         [
             "8:5: unknown key 'zzz'; known here: iri, source, sources, description, mapping, functions, time, lateness,"
-            " idle, join, absorb, origins"
+            " idle, join, absorb, origins, graphs"
         ],
     ),
     "messages of a schema registry in another format": (
