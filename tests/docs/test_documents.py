@@ -228,7 +228,7 @@ class Reader:
         if re.search(r"^mappings:", text, re.MULTILINE):
             read_mapping(self.folder / name)
             return
-        read_pipeline(self.folder / name)
+        read_pipeline(self.folder / name, is_served=True)
 
     def turtle(self, block: Block) -> None:
         list(pyoxigraph.parse(block.text, format=pyoxigraph.RdfFormat.TURTLE, base_iri="http://example.org/"))

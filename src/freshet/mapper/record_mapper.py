@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,27 +18,30 @@ from freshet.mapper.event_times import event_times
 from freshet.mapper.open import parser_of, tasks_of
 from freshet.rdf.arrow import numbers, string_array
 from freshet.rdf.batch import Layout
+from freshet.rdf.deadline import current
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.mapping_slices import JoinSlice, MappingSlice, slice_mapping
 from freshet.rml.model import Mapping
-from freshet.rml.reader import read_mapping_text
+from freshet.rml.reader import read_mapping, read_mapping_text
 from freshet.rml.references import reference
 from freshet.rml.sources import CsvDialect, FileSource, Formulation, LogicalSource
 from freshet.rml.views import read_source, record_key, with_read_source
 from freshet.sources.columns import ARRIVED, FILE, LINE, REASON, TIME, Plan, RecordShape, text_name
 from freshet.sources.documents import Parse, parsed_batch
 
+_PIECE = 1 << 16  # records that are mapped at a time
 TIME_FORMS = ("iso", "epoch_ms", "epoch_s")
 
 
 @dataclass(frozen=True, slots=True)
 class StreamMapping:
     """The mapping of a stream, in Turtle, and which reference says when a record happened; without one that is when
-    it arrives."""
+    it arrives. A mapping of the operator's own has its `file`, which may be YARRRML."""
 
     text: str
     time_reference: str = ""
     time_form: str = "iso"
+    file: str = field(default="", compare=False)
 
 
 class Rejected(NamedTuple):
@@ -72,7 +75,7 @@ class RecordMapper:
         self.declared = declared
         if declared.time_form not in TIME_FORMS:
             raise InputError(f"times are written as {', '.join(TIME_FORMS)}, not as {declared.time_form}")
-        mapping = read_mapping_text(declared.text, "mapping")
+        mapping = read_mapping(declared.file) if declared.file else read_mapping_text(declared.text, "mapping")
         _refuse_targets(mapping)
         maps = [replace(each, source=_as_posted(each.source)) for each in mapping.triples_maps]
         self._slices: dict[Formulation, list[_Slice]] = {}
@@ -107,7 +110,7 @@ class RecordMapper:
     def map(
         self, documents: Sequence[str], formulation: Formulation, arrived_ms: int, time_ms: int | None = None
     ) -> MappedRecords:
-        """What documents make. `time_ms` is the time of all records, whatever they say."""
+        """What documents make, within the current deadline. `time_ms` is the time of all records, whatever they say."""
         size = len(documents)
         beside = [string_array(documents), spread(NULL_TEXT, size), numbers(np.full(size, arrived_ms))]
         batch = pa.RecordBatch.from_arrays(beside, names=[LINE, FILE, ARRIVED])
@@ -116,10 +119,13 @@ class RecordMapper:
         records = 0
         for each in self._slices[formulation]:
             parsed = parsed_batch(batch, each.shape, each.parse, keep=True)
-            table, bad = self._mapped(each, parsed, self._times(each, parsed, time_ms))
             records += len(parsed)
-            tables.append((table, each.compiled.layout))
-            rejected += bad
+            for first in range(0, len(parsed) or 1, _PIECE):
+                current().check()
+                piece = parsed.slice(first, _PIECE)
+                table, bad = self._mapped(each, piece, self._times(each, piece, time_ms))
+                tables.append((table, each.compiled.layout))
+                rejected += bad
         return MappedRecords(tables, records, rejected)
 
     def map_file(self, file: Path, formulation: Formulation, *, numbered: bool = False) -> Iterator[MappedRecords]:

@@ -16,9 +16,11 @@ from freshet.kernels.values import BLANK_NODE, IRI
 from freshet.oneshot.constants import constant_id
 from freshet.oneshot.dataset import DEFAULT_GRAPH, Ids
 from freshet.oneshot.table import Table
+from freshet.rdf.arrow import read_only
 from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.reading import Quads
+from freshet.rdf.row_numbers import number_in_blocks
 from freshet.rdf.terms import BlankNode, Literal, Term
 from freshet.rdf.values import values
 from freshet.results.report import GraphAnswer
@@ -114,12 +116,23 @@ def _ground_quads(data: list[QuadPattern], graph: int, table: Table, dictionary:
 
 
 def _good_quads(quads: Quads, is_graph_bound: bool, dictionary: Dictionary) -> Quads:
-    """Those that are bound in full, and are some of RDF's."""
-    good = (quads.objects != 0) & _are(quads.predicates, dictionary, IRI)
-    good &= _are(quads.subjects, dictionary, IRI, BLANK_NODE)
-    if is_graph_bound:
-        good &= _are(quads.graphs, dictionary, IRI)
-    return Quads(*(column[good] for column in quads))
+    """Those that are bound in full, and are some of RDF's; where most of them come again and again, not all of them."""
+    parts: list[Quads] = []
+    come_again = True
+    for rows in _slices(len(quads.graphs)):
+        current().check()
+        some = Quads(*(column[rows] for column in quads))
+        good = (some.objects != 0) & _are(some.predicates, dictionary, IRI)
+        good &= _are(some.subjects, dictionary, IRI, BLANK_NODE)
+        if is_graph_bound:
+            good &= _are(some.graphs, dictionary, IRI)
+        some = Quads(*(column[good] for column in some))
+        if come_again:
+            _, firsts = number_in_blocks(read_only(np.column_stack(some)))
+            come_again = 2 * len(firsts) < len(some.graphs)
+            some = Quads(*(column[firsts] for column in some))
+        parts.append(some)
+    return Quads(*map(np.concatenate, zip(*parts, strict=True))) if parts else quads
 
 
 def graph_answer(subjects: Ids, predicates: Ids, objects: Ids, *, dictionary: Dictionary) -> GraphAnswer:

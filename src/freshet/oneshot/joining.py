@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from freshet.kernels.joins import BEGIN, build, build_range, empty_slots, equal_pairs, have_equals
 from freshet.oneshot.dataset import Ids
-from freshet.oneshot.table import ROWS_AT_ONCE, Rows, Table, empty, keys, stack_tables
+from freshet.oneshot.table import Rows, Table, empty, keys, stack_tables
 from freshet.rdf.deadline import current
+from freshet.rdf.row_numbers import ROWS_AT_ONCE
 
 PAIRS_AT_ONCE = 1 << 20
 _FIRST_ROOM = 1 << 10

@@ -16,9 +16,10 @@ from freshet.kernels.joins import reach
 from freshet.oneshot.constants import known_id
 from freshet.oneshot.dataset import ANY, GraphReader, Ids, Triples
 from freshet.oneshot.joining import PAIRS_AT_ONCE
-from freshet.oneshot.table import ROWS_AT_ONCE, Rows, Table
+from freshet.oneshot.table import Rows, Table
 from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.row_numbers import ROWS_AT_ONCE
 from freshet.rdf.terms import Iri
 
 Steps = tuple[Rows, Ids]  # numbers of the nodes walked from, and the nodes walked to

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from freshet.kernels.joins import empty_slots, number_range, number_rows
 from freshet.oneshot.dataset import Ids
 from freshet.rdf.arrow import read_only
 from freshet.rdf.deadline import current
+from freshet.rdf.row_numbers import ROWS_AT_ONCE, number_in_blocks
 
 Rows = NDArray[np.int64]  # numbers of rows
-
-ROWS_AT_ONCE = 1 << 20  # between two looks at the deadline
 
 
 @dataclass(slots=True, eq=False)  # a frozen one takes three times as long to make
@@ -86,22 +84,9 @@ def number_groups(table: Table, names: Sequence[str]) -> tuple[Rows, Rows]:
     """A number for each row, equal where the columns are, in order of appearance; and the first row of each number."""
     if not names:
         return np.zeros(table.count, np.int64), np.zeros(min(table.count, 1), np.int64)
-    if table.count <= ROWS_AT_ONCE:
-        numbers, firsts = number_rows(keys(table, names))
-        return numbers, firsts
-    current().reserve(table.count * (8 * len(names) + 24))
-    return _number_in_blocks(keys(table, names))
-
-
-def _number_in_blocks(rows: Ids) -> tuple[Rows, Rows]:
-    """As the kernel does, with looks at the deadline."""
-    slots, count = empty_slots(len(rows)), 0
-    numbers, firsts = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
-    for first in range(0, len(rows), ROWS_AT_ONCE):
-        current().check()
-        end = min(first + ROWS_AT_ONCE, len(rows))
-        count = number_range(rows, first, end, slots, numbers, firsts, count)
-    return numbers, firsts[:count].copy()
+    if table.count > ROWS_AT_ONCE:
+        current().reserve(table.count * (8 * len(names) + 24))
+    return number_in_blocks(keys(table, names))
 
 
 def stack_tables(tables: Sequence[Table]) -> Table:

@@ -76,7 +76,9 @@ class _Evaluation:
                 if len(operations) > 1:
                     error.message = f"operation {number} of the update: {error.message}"
                 raise
-        return self._log.net()
+        found = self._log.net()
+        current().check()
+        return found
 
     def _evaluate(self, operation: Operation) -> None:
         match operation:

@@ -9,6 +9,7 @@ all others are, also where they were handed over and not acknowledged before the
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -101,7 +102,8 @@ class DurableSession:
         self.changed_queries: list[str] = []
         self.join_problems: list[str] = []  # what waits to be joined and could not be taken up
         self._restored_streams: set[str] = set()
-        self._current = self._done = -1
+        self._current = self._done = self._newest_batch = -1
+        self._writing_batch = threading.Lock()
         self._depth = 0
         self._written = -1  # up to which entry it is on the disk that reports have been received
         self.is_restoring = True
@@ -496,7 +498,9 @@ class DurableSession:
         """Journal a batch, all of it or what comes before a time, from any thread; gives its entry. `inputs` are what
         it was joined of."""
         header, body = pack_batch(stream, number, table, until_ms, inputs)
-        return self._checkpoint.append({**header, "delivered": self._checkpoint.delivered}, body)
+        with self._writing_batch:
+            self._newest_batch = self._checkpoint.append({**header, "delivered": self._checkpoint.delivered}, body)
+            return self._newest_batch
 
     def take_batch(
         self, sequence: int, stream: StreamIntake, number: int, table: pa.Table, until_ms: int | None
@@ -559,6 +563,21 @@ class DurableSession:
         sequence = self._append(header, *body)
         with self._processing(sequence, latest_in(header)):
             yield
+
+    def _pause_if_due(self) -> None:
+        """Batches get marks. Where clients feed a pipeline, and no batch comes, an entry that does nothing has one, so
+        that there are checkpoints."""
+        if self._depth or self._ended_by or not self._checkpoint.is_mark_due():
+            return
+        self._note_delivered()
+        with self._writing_batch:
+            if self._newest_batch > self._current:  # it is done soon, and gets a mark
+                return
+            sequence = self._checkpoint.journal.next_sequence
+            self._checkpoint.mark(sequence)
+            self._checkpoint.append({"kind": "pause", "delivered": self._checkpoint.delivered})
+        with self._processing(sequence, BEFORE_ALL_TIME):
+            """Nothing more to do."""
 
     def _write_between(self, header: Header, *body: Piece) -> None:
         """Write an entry that is done after the last batch that was done. Later ones may be in the journal already."""
@@ -640,6 +659,7 @@ class DurableSession:
         if self._is_run:
             if self.is_restoring:
                 raise CheckpointError("the pipeline has not started yet")
+            self._pause_if_due()
             return
         self._report_trouble()
         self._mark_if_due(self._checkpoint.journal.next_sequence)

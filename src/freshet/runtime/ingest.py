@@ -318,13 +318,15 @@ class Ingest:
 
     def deliver(self, batch: AnswerBatch) -> None:
         """Reports of the engine, to the sinks of their query."""
+        of_batch = threading.current_thread() is self._worker  # which flushes; a client's post has a thread of its own
         for sink in self._sinks.get(batch.query, []):
             sink.deliver(batch)
-            if batch.freshness is not None:  # it comes from its own thread, when no batch is there to flush it
+            if not of_batch and not self._is_restoring:
                 sink.flush()
         if self._is_restoring:
             return
-        latency_ms = None if self._arrived_ms is None else max(0.0, time.time() * 1000 - self._arrived_ms)
+        arrived_ms = self._arrived_ms if of_batch or batch.freshness is not None else None
+        latency_ms = None if arrived_ms is None else max(0.0, time.time() * 1000 - arrived_ms)
         names, _, offsets = batch.shown
         last_count, first_rows = shown_rows(batch, len(batch) - 1)
         self._metrics.report(

@@ -133,7 +133,7 @@ def _checkpoint_place(document: Document) -> KeyPath:
     return place if place in document.values else place[:1]
 
 
-def check_streams(document: Document, streams: Mapping[str, Stream]) -> Iterator[FreshetError]:
+def check_streams(document: Document, streams: Mapping[str, Stream], *, is_served: bool) -> Iterator[FreshetError]:
     """Each stream has its own IRI, and what its format needs to become timed triples."""
     first: dict[str, str] = {}
     for name, stream in streams.items():
@@ -142,7 +142,10 @@ def check_streams(document: Document, streams: Mapping[str, Stream]) -> Iterator
                 ("streams", name, "iri"), f"the stream '{first[stream.iri]}' has this IRI already"
             )
         first.setdefault(stream.iri, name)
-        problems = list(_check_sub_streams(document, name, stream))
+        if stream.post:
+            problems = list(_check_posted(document, name, stream, is_served))
+        else:
+            problems = list(_check_sub_streams(document, name, stream))
         yield from problems
         files = [file for file in (stream.mapping, stream.functions) if file is not None]
         if not problems and stream.mapping is not None and all(file.is_file() for file in files):
@@ -185,6 +188,25 @@ def _check_sub_streams(document: Document, name: str, stream: Stream) -> Iterato
                 yield document.key_error(("streams", name), message)
 
 
+def _check_posted(document: Document, name: str, stream: Stream, is_served: bool) -> Iterator[InputError]:
+    """What clients post says by itself what it is; records need a mapping, and may have a time."""
+    if not is_served:
+        message = "only `freshet serve` takes what clients post: run this file with it"
+        yield document.key_error(("streams", name, "post"), message)
+    for key in ("source", "sources", "description", "functions", "join", "origins"):
+        if getattr(stream, key) not in (None, {}):
+            message = f"the stream is fed by POST: '{key}' does not belong here"
+            yield document.key_error(("streams", name, key), message)
+    if stream.time is None:
+        return
+    if stream.mapping is None:
+        yield document.key_error(("streams", name, "time"), "'time' is for records, which need a 'mapping'")
+    elif stream.time.predicate:
+        yield document.key_error(("streams", name, "time"), "'predicate' in 'time' is for documents of RDF")
+    for _, message in time_problems(stream.time):
+        yield document.key_error(("streams", name, "time"), message)
+
+
 def _check_messages(document: Document, name: str, stream: Stream, source: SourceSection) -> Iterator[InputError]:
     """Documents of RDF need a time, and nothing else."""
     for key in ("mapping", "functions", "sources", "join"):
@@ -199,10 +221,10 @@ def _check_messages(document: Document, name: str, stream: Stream, source: Sourc
 
 
 def _check_mapping(document: Document, name: str, stream: Stream) -> Iterator[FreshetError]:
-    from freshet.runtime.sub_streams import StreamProblem, split_stream
+    from freshet.runtime.sub_streams import StreamProblem, check_posted, split_stream
 
     try:
-        split_stream(stream)
+        check_posted(stream) if stream.post else split_stream(stream)
     except StreamProblem as problem:
         yield document.key_error(("streams", name, *problem.path), problem.message)
     except FreshetError as error:

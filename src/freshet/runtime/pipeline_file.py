@@ -34,8 +34,10 @@ class PipelineErrors(FreshetError):
         return "\n".join(str(error) for error in self.errors)
 
 
-def read_pipeline(path: str | Path) -> Pipeline:
+def read_pipeline(path: str | Path, *, is_served: bool = False) -> Pipeline:
     """Read and check a pipeline file. Raises PipelineErrors with everything that is wrong.
+
+    Only one that `is_served` can have streams that clients post to.
 
     Paths in the result are absolute, and each query has its text, wherever it was written.
     """
@@ -58,7 +60,7 @@ def read_pipeline(path: str | Path) -> Pipeline:
         queries = _valid_sections(QuerySection, document, "queries", context)
     problems += check_files(document, pipeline, streams)
     problems += check_outputs(document, pipeline, streams, queries)
-    problems += check_streams(document, streams)
+    problems += check_streams(document, streams, is_served=is_served)
     checked = check_queries(document, queries, streams if pipeline else None)
     problems += checked.problems
     if problems or pipeline is None:

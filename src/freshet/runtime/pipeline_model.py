@@ -132,6 +132,7 @@ class Stream(Section):
     not hold the others back; where all are, and `idle` is given, the stream goes on with the wall clock.
     `origins` says whether batches have the record that each element came from: where they are served, if not given.
     `graphs` says whether elements keep the graphs that their statements are in, where they come as RDF.
+    With `post` it has no source: clients of `freshet serve` feed it.
     `description` is a VoCaLS file that says where the stream is; what `source` has beside that is kept.
     """
 
@@ -148,6 +149,7 @@ class Stream(Section):
     absorb: Absorb = ()
     origins: bool | None = None
     graphs: bool = False
+    post: bool = False
 
     @model_validator(mode="before")
     @classmethod

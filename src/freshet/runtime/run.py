@@ -129,6 +129,8 @@ class PipelineRun:
                 graphs=stream.graphs,
             )
             session.engine.streams[stream.iri].carries = carried_predicates(self._sub_streams[name])
+            if stream.post:
+                session.engine.streams[stream.iri].idle_ms = stream.idle_ms or 0
         resume = checkpoint is not None and not checkpoint.is_new
         self.ingest = Ingest(session.engine, metrics, durable)
         session.engine.on_silent_evaluation = self.ingest.silent_evaluation
@@ -169,16 +171,16 @@ class PipelineRun:
         for query in self.session.queries():
             self.ingest.add_sink(query.name, LogSink(log))
 
-    def start(self, spark: SparkSession | Future[SparkSession], *, until_done: bool) -> None:
-        """Take up an earlier run if there is one, and start the streams."""
-        from freshet.spark.live.connector import add_connector
-
+    def start(self, spark: SparkSession | Future[SparkSession] | None, *, until_done: bool) -> None:
+        """Take up an earlier run if there is one, and start the streams. Without Spark where nothing needs it."""
         pipeline = self._pipeline
         _keep_memory()
         warm_kernels()  # while the JVM starts
         if isinstance(spark, Future):
             spark = spark.result()
-        elif uses_kafka(pipeline):
+        elif spark is not None and uses_kafka(pipeline):
+            from freshet.spark.live.connector import add_connector
+
             add_connector(spark)
         # Mappings are compiled to columns, and those need Spark.
         streams = {
@@ -193,15 +195,20 @@ class PipelineRun:
         }
         for join in self._joins.values():
             self._metrics.add_join_counts(join, JoinCounts())  # a join without any records is shown too
-        self._open_kafka_sinks(spark)
+        if spark is not None:
+            self._open_kafka_sinks(spark)
         self.ingest.open(
             {key: self._intake(name, encoded) for key, (name, encoded) in streams.items()},
             {
                 stream.iri: None if until_done else stream.idle_ms or _SILENT_SOURCE_MS
                 for name, stream in pipeline.streams.items()
-                if len(self._sub_streams[name]) > 1 or stream.idle_ms is not None
+                if len(self._sub_streams[name]) > 1 or (stream.idle_ms is not None and not stream.post)
             },
-            {stream.iri for stream in pipeline.streams.values() if stream.idle_ms is not None and not until_done},
+            {
+                stream.iri
+                for stream in pipeline.streams.values()
+                if stream.idle_ms is not None and not stream.post and not until_done
+            },
         )
         if self._checkpoint is not None and not self._checkpoint.is_new:
             self._check_graphs()
@@ -225,6 +232,7 @@ class PipelineRun:
                 self._view.note(f"stream {sub_stream_id}: what was damaged is read again from its source")
 
         def start_stream(encoded: EncodedStream) -> None:
+            assert spark is not None, "a stream that is read needs it"
             running = encoded.start(
                 spark,
                 self.ingest.batch,
@@ -242,14 +250,16 @@ class PipelineRun:
 
     def _take_up_added(self) -> None:
         """What clients registered and declared in an earlier run is there again."""
-        if self._checkpoint is not None and self._is_served:
-            self.session.watch_streams()
-            if self.session.report_log is not None:
-                self.session.report_log.go_on(query.name for query in self.session.queries())
+        if not self._is_served:
+            return
+        self.session.watch_streams()
+        if self._checkpoint is not None and self.session.report_log is not None:
+            self.session.report_log.go_on(query.name for query in self.session.queries())
 
     def wait(self, stopped: threading.Event) -> None:
         """Until the input has ended, in which case all windows close, or until it is stopped."""
-        while any(stream.active for stream in self._running):
+        is_fed = any(stream.post for stream in self._pipeline.streams.values())  # and so never ends
+        while is_fed or any(stream.active for stream in self._running):
             if stopped.wait(_POLL_SECONDS):
                 return
             self.check()

@@ -42,6 +42,11 @@ def starting_spark(pipeline: Pipeline) -> Iterator[Future[SparkSession]]:
                 spark.result().stop()
 
 
+def needs_spark(pipeline: Pipeline) -> bool:
+    """Whether Spark has anything to do: where all streams are fed by POST, it has not."""
+    return uses_kafka(pipeline) or not all(stream.post for stream in pipeline.streams.values())
+
+
 def uses_kafka(pipeline: Pipeline) -> bool:
     """Whether any stream or sink of a pipeline is a topic."""
     sinks = (sink for query in pipeline.queries.values() for sink in query.sinks)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from freshet.rdf.errors import FreshetError
 from freshet.rdf.terms import Iri
@@ -33,6 +33,10 @@ from freshet.rml.windows import JoinWindow
 from freshet.runtime.form_problems import did_you_mean
 from freshet.runtime.pipeline_model import Stream
 from freshet.runtime.source_sections import RDF_MESSAGES, TIMED, SourceSection
+from freshet.runtime.text_file import read_text
+
+if TYPE_CHECKING:
+    from freshet.mapper.record_mapper import StreamMapping
 
 _FORMATS = {"json": Formulation.JSON, "csv": Formulation.CSV, "xml": Formulation.XML}
 
@@ -53,13 +57,36 @@ class SubStream(NamedTuple):
     window: JoinWindow | None = None
 
 
+def posted_mapping(stream: Stream) -> StreamMapping | None:
+    """The mapping of records that are posted to a stream, if it has one."""
+    if stream.mapping is None:
+        return None
+    from freshet.mapper.record_mapper import StreamMapping
+
+    text, time = read_text(stream.mapping), stream.time
+    if time is None or time.form == "arrival":
+        return StreamMapping(text, file=str(stream.mapping))
+    return StreamMapping(text, time.reference, time.form, file=str(stream.mapping))
+
+
+def check_posted(stream: Stream) -> None:
+    """Raise what is wrong with the mapping of records that are posted."""
+    from freshet.mapper.record_mapper import RecordMapper
+
+    if (declared := posted_mapping(stream)) is not None:
+        RecordMapper(declared, "")
+
+
 def user_functions(stream: Stream) -> dict[str, UserFunction]:
     """The functions that a stream's mapping may call beside Freshet's own."""
     return load_functions(stream.functions) if stream.functions is not None else {}
 
 
 def split_stream(stream: Stream) -> list[SubStream]:
-    """The sub-streams of a stream. A StreamProblem says what must change in the pipeline file."""
+    """The sub-streams of a stream: none where clients post to it. A StreamProblem says what must change in the
+    pipeline file."""
+    if stream.post:
+        return []
     if stream.mapping is None:
         assert stream.source is not None
         return [SubStream(None, (_input(stream.source, stream.source.stream_source(None), None, stream),))]
@@ -82,9 +109,11 @@ def split_stream(stream: Stream) -> list[SubStream]:
     return list(_sub_streams(stream, replace(mapping, triples_maps=tuple(maps)), inputs))
 
 
-def carried_predicates(sub_streams: Iterable[SubStream]) -> frozenset[Iri] | None:
-    """The predicates that a stream's triples can have; None where records say it."""
+def carried_predicates(sub_streams: Sequence[SubStream]) -> frozenset[Iri] | None:
+    """The predicates that a stream's triples can have; None where records say it, or clients do."""
     found: set[Iri] = set()
+    if not sub_streams:
+        return None
     for sub_stream in sub_streams:
         if sub_stream.mapping_slice is None:
             return None

@@ -71,7 +71,7 @@ def _run_pipeline(path: Path, options: ServeOptions) -> None:
     for name, given in (("--checkpoint", options.checkpoint), ("-d", options.data), ("--service", options.service)):
         if given:
             raise InputError(f"{name}: the pipeline file says that")
-    pipeline = read_pipeline(path)
+    pipeline = read_pipeline(path, is_served=True)
     section = pipeline.server
     settings = replace(
         options,

@@ -78,6 +78,7 @@ class _SessionCollector(Collector):
         counts = {
             name: CounterMetricFamily(f"freshet_stream_{name}", text, labels=["stream"])
             for name, text in (
+                ("records", "Records that came, before mapping; of RDF, each statement is one"),
                 ("elements", "Elements that came"),
                 ("late", "Elements that came too late and were dropped"),
                 ("rejected", "Posts and records that could not be read"),
@@ -85,9 +86,10 @@ class _SessionCollector(Collector):
         }
         watermark = GaugeMetricFamily("freshet_stream_watermark_seconds", "Event time reached", labels=["stream"])
         lag = GaugeMetricFamily("freshet_stream_lag_seconds", "Wall clock less the watermark", labels=["stream"])
-        now, rejected = time.time(), self._shared.rejects.counts()
+        now, rejected, records = time.time(), self._shared.rejects.counts(), self._shared.records.counts()
         for state in self._shared.session.streams():
             values = {
+                "records": records[state.iri],
                 "elements": state.elements,
                 "late": state.late,
                 "rejected": rejected[state.iri],

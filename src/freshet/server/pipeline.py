@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Self
 
@@ -15,7 +15,8 @@ from freshet.runtime.metrics import Metrics
 from freshet.runtime.pipeline_model import Pipeline
 from freshet.runtime.progress import ShownReport
 from freshet.runtime.run import PipelineRun
-from freshet.runtime.spark_start import starting_spark
+from freshet.runtime.spark_start import needs_spark, starting_spark
+from freshet.runtime.sub_streams import posted_mapping
 from freshet.server.logs import log_fields
 from freshet.server.pipeline_rejects import PipelineRejects
 from freshet.server.problems import Problem
@@ -47,7 +48,7 @@ class LogView:
 def served_pipeline(pipeline: Pipeline, settings: ServerSettings) -> Iterator[Served]:
     """What serves a pipeline that runs until the end of the block. What goes wrong with it ends the server, and is
     raised at the end."""
-    with starting_spark(pipeline) as spark:
+    with starting_spark(pipeline) if needs_spark(pipeline) else nullcontext() as spark:
         view = LogView()
         counts = Metrics(pipeline.streams)
         with PipelineRun(pipeline, counts, view, is_served=True) as run:
@@ -55,13 +56,18 @@ def served_pipeline(pipeline: Pipeline, settings: ServerSettings) -> Iterator[Se
             folder = None if pipeline.checkpoint is None else pipeline.checkpoint.folder
             shared = serve_session(run.session, settings, folder)
             iris = {name: stream.iri for name, stream in pipeline.streams.items()}
-            shared.fed_elsewhere = frozenset(iris.values())
-            shared.rejects.pipeline = PipelineRejects(pipeline.rejects, iris, counts, time.time_ns() // 1_000_000)
+            for stream in pipeline.streams.values():
+                if stream.post and (mapping := posted_mapping(stream)) is not None:
+                    shared.mappings.define(stream.iri, mapping)
+            shared.fed_elsewhere = frozenset(stream.iri for stream in pipeline.streams.values() if not stream.post)
+            rejects = PipelineRejects(pipeline.rejects, iris, counts, time.time_ns() // 1_000_000)
+            shared.rejects.pipeline, shared.records.of_pipeline = rejects, rejects.records
             stopped = threading.Event()
             started = shared.started = Future()
 
             def work() -> None:
-                view.note("starting Spark")
+                if spark is not None:
+                    view.note("starting Spark")
                 try:
                     run.start(spark, until_done=False)
                 except BaseException:

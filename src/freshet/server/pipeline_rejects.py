@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from freshet.runtime.metrics import Metrics
+from freshet.runtime.metrics import Metrics, StreamCounts
 
 _BATCH = re.compile(r"batch-[0-9]+\.json")
 _PART = re.compile(r"\.[0-9]+$")  # of a stream whose mapping has several sources
@@ -37,8 +37,15 @@ class PipelineRejects:
 
     def counts(self) -> dict[str, int]:
         """How many records of each stream were rejected, by its IRI."""
-        counted = self._counts.snapshot().streams
-        return {self._streams.get(name, name): counts.rejected for name, counts in counted.items()}
+        return {iri: counts.rejected for iri, counts in self._counted()}
+
+    def records(self) -> dict[str, int]:
+        """How many records of each stream were read, rejected ones included, by its IRI."""
+        return {iri: counts.records for iri, counts in self._counted()}
+
+    def _counted(self) -> Iterator[tuple[str, StreamCounts]]:
+        for name, counts in self._counts.snapshot().streams.items():
+            yield self._streams.get(name, name), counts
 
     def newest(self, most: int) -> list[dict[str, Any]]:
         """The newest records, those of the newest batch first."""

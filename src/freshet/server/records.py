@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
+from freshet.rdf.deadline import Deadline
 from freshet.rdf.errors import InputError
 from freshet.rml.sources import Formulation
 from freshet.runtime.session import Session
@@ -69,6 +70,11 @@ class StreamMappings:
             self._keep(iri, declared)
             self._declared[iri], self._mappers[iri] = declared, mapper
 
+    def define(self, iri: str, declared: StreamMapping) -> None:
+        """Give a stream the mapping that a pipeline file has for it, whatever it had before."""
+        with self._lock:
+            self._declared[iri], self._mappers[iri] = declared, self._mapper(iri, declared)
+
     def _mapper(self, iri: str, declared: StreamMapping) -> RecordMapper:
         from freshet.mapper.record_mapper import RecordMapper
 
@@ -93,9 +99,17 @@ class StreamMappings:
         os.replace(unfinished, file)
 
     def push(
-        self, iri: str, body: bytes, media: str, *, arrived_ms: int, time_ms: int | None, key: str | None
+        self,
+        iri: str,
+        body: bytes,
+        media: str,
+        *,
+        arrived_ms: int,
+        time_ms: int | None,
+        key: str | None,
+        deadline: Deadline,
     ) -> Posted:
-        """Map records and push what they make. Records that cannot be mapped are left out."""
+        """Map records, by a deadline, and push what they make. Records that cannot be mapped are left out."""
         mapper, formulation = self.get(iri), RECORD_FORMATS[media]
         assert mapper is not None
         if formulation not in mapper.formulations:
@@ -103,7 +117,8 @@ class StreamMappings:
             raise Problem(415, f"the mapping of the stream <{iri}> takes {known}")
         text = body.decode()
         documents = text.split("\n") if media == LINES else [text]
-        mapped = mapper.map(documents, formulation, arrived_ms, time_ms)
+        with deadline.running():
+            mapped = mapper.map(documents, formulation, arrived_ms, time_ms)
         if mapped.records and len(mapped.rejected) == mapped.records:
             raise RejectedError(mapped)
         digest = blake2b(b"%b %b" % (iri.encode(), body), digest_size=16).hexdigest()

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from freshet.algebra.nodes import Query
 from freshet.runtime.session import Session
 from freshet.server.quick import QuickQueries
+from freshet.server.record_counts import RecordCounts
 from freshet.server.records import StreamMappings
 from freshet.server.rejects import Rejects
 from freshet.server.settings import ServerSettings
@@ -43,6 +44,7 @@ class Served:
     fed_elsewhere: frozenset[str] = frozenset()  # streams of a pipeline
     quick: QuickQueries = field(default_factory=QuickQueries)
     rejects: Rejects = field(default_factory=Rejects)
+    records: RecordCounts = field(default_factory=RecordCounts)
     standing: StandingQueries = field(init=False)
     live: LiveClients = field(init=False)
     metrics: Metrics = field(init=False)

@@ -177,7 +177,9 @@ async def post_stream(request: Request) -> Response:
         raise
     except InputError as error:
         shared.rejects.add(state.iri, error, body)
+        shared.records.add(state.iri, 1)
         raise error
+    shared.records.add(state.iri, count)
     return json_response({"stream": state.iri, "elements": count, "repeated": key is not None and count == 0})
 
 
@@ -196,13 +198,15 @@ async def _post_records(
     """Map records and push what they make. Those that cannot be mapped are answered with their reasons."""
     shared, given = served(request), request.query_params
     text = given.get("time", request.headers.get("event-time"))
-    time_ms = None if text is None else parse_time(text)
+    time_ms, deadline = None if text is None else parse_time(text), reading_deadline(request)
 
     def push() -> Posted:
         shared.metrics.begin_push(began)
         try:
             arrived_ms = time.time_ns() // 1_000_000
-            posted = shared.mappings.push(iri, body, media, arrived_ms=arrived_ms, time_ms=time_ms, key=key)
+            posted = shared.mappings.push(
+                iri, body, media, arrived_ms=arrived_ms, time_ms=time_ms, key=key, deadline=deadline
+            )
             if watermark_ms is not None:
                 shared.session.advance(iri, watermark_ms)
             return posted
@@ -214,10 +218,12 @@ async def _post_records(
     except RepeatedKeyError as error:
         raise Problem(422, str(error)) from None
     except RejectedError as error:
+        shared.records.add(iri, error.mapped.records)
         rejects = _note_rejects(shared, iri, error.mapped)
         raise Problem(422, str(error), records=error.mapped.records, rejected=rejects) from None
     mapped = posted.mapped
     repeated = key is not None and not posted.elements and mapped.records > len(mapped.rejected)
+    shared.records.add(iri, 0 if repeated else mapped.records)
     rejects = {"count": 0, "first": []} if repeated else _note_rejects(shared, iri, mapped)
     answer = {"stream": iri, "records": mapped.records, "elements": posted.elements, "repeated": repeated}
     return json_response({**answer, "rejected": rejects})
@@ -301,6 +307,7 @@ def describe_stream(shared: Served, state: StreamState) -> dict[str, Any]:
     return {
         "iri": state.iri,
         "name": short_name(state.iri),
+        "records": shared.records.counts()[state.iri],
         "elements": state.elements,
         "late": state.late,
         "rejected": shared.rejects.counts()[state.iri],

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from freshet.kernels import csv_records as kernels
 from freshet.kernels.csv_records import END, FIELDS, SEVERAL, START, TOO_LONG, UNCLOSED
 from freshet.rdf.arrow import Ranges, numbers, string_array, strings
+from freshet.rdf.deadline import current
 from freshet.rdf.errors import InputError, UnsupportedError
 from freshet.rml.sources import CsvDialect
 from freshet.sources.columns import DEFAULT_LIMITS, ROWS, Column, Found, Limits, RecordShape
@@ -88,6 +89,7 @@ class CsvReader:
         wanted, problem = self.wanted_columns(columns)
         size = len(self.shape.references)
         while at < len(buffer):
+            current().check()
             starts, ends = np.empty((size, ROWS), np.int64), np.empty((size, ROWS), np.int64)
             forms, records = np.empty((size, ROWS), np.int8), np.empty((ROWS, 3), np.int64)
             count, at = kernels.scan_records(

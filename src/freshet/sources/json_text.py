@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from freshet.kernels.json_paths import PathSteps
 from freshet.rdf.arrow import Ranges
 from freshet.rdf.arrow import numbers as row_numbers
+from freshet.rdf.deadline import current
 from freshet.rml.json_paths import deep_enough, read_path
 from freshet.rml.json_records import Column, JsonReferences, find, parse_records, path_steps
 from freshet.sources.columns import DEFAULT_LIMITS, ROWS, Found, Limits, RecordShape
@@ -176,6 +177,11 @@ def _join_batches(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return whole[0] if whole else batches[0]
 
 
+def _encoded(value: object) -> bytes:
+    current().check()
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
 def _cut_by_library(iterator: str, documents: Ranges) -> Cut:
     """Documents cut by a path that kernels do not follow; numbers with a fraction are written anew."""
     compiled = read_path(iterator).compiled()
@@ -187,7 +193,7 @@ def _cut_by_library(iterator: str, documents: Ranges) -> Cut:
             if starts[number] == ends[number]:
                 raise ValueError
             with deep_enough():
-                found = [json.dumps(value, ensure_ascii=False).encode() for value in compiled.findall(document)]
+                found = [_encoded(match.obj) for match in compiled.finditer(document)]
         except (ValueError, RecursionError):  # no JSON, or deeper than any document should be
             good.append(False)
             continue

@@ -12,6 +12,7 @@ import pyarrow as pa
 from lxml import etree
 
 from freshet.rdf.arrow import list_array, string_array
+from freshet.rdf.deadline import current
 from freshet.rml.xml_paths import Namespaces, compile_path, stays_inside, steps_of, xml_references
 from freshet.sources.columns import DEFAULT_LIMITS, SHOWN, Column, Found, Limits, RecordShape
 from freshet.sources.xml_lines import RecordLines
@@ -61,7 +62,9 @@ class XmlReader:
         references = xml_references(self.shape.references, self.namespaces)
         rows: list[list[list[str]]] = []
         lines: list[str | None] = []
+        deadline = current()
         for record in records:
+            deadline.check()
             rows.append(references.texts(record))
             lines.append(self._shown(record) if self.keep else None)
         found = [[row[number] for row in rows] for number in range(len(self.shape.references))]

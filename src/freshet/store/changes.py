@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from freshet.kernels.joins import number_rows
 from freshet.rdf.arrow import read_only
+from freshet.rdf.deadline import current
 from freshet.rdf.reading import Quads
+from freshet.rdf.row_numbers import number_in_blocks
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids, Triples
 
 _NOTHING = np.empty(0, np.int64)
@@ -91,9 +92,11 @@ class ChangeLog:
         parts = self._parts[::-1]  # the first that is found of a quad is what happened last
         rows = np.concatenate([np.stack(quads, axis=1)[::-1] for quads, _ in parts])
         inserted = np.concatenate([np.full(len(quads.graphs), kind) for quads, kind in parts])
-        _, firsts = number_rows(read_only(rows))
+        _, firsts = number_in_blocks(read_only(rows))
+        current().check()
         firsts = firsts[::-1]  # in the order in which they came
         rows, inserted = rows[firsts], inserted[firsts]
+        current().check()
         deleted, kept = (Quads(*rows[some].T.copy()) for some in (~inserted, inserted))
         self._parts = [(quads, kind) for quads, kind in ((deleted, False), (kept, True)) if len(quads.graphs)]
         return StoreChanges(deleted, kept, dict(self._exists))

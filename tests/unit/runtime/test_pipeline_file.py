@@ -313,3 +313,13 @@ def test_every_section_is_in_the_table() -> None:
 
 def test_errors_are_freshets() -> None:
     assert issubclass(PipelineErrors, FreshetError)
+
+
+def test_streams_that_clients_post_to(folder: Path) -> None:
+    source = "source: {folder: in/traffic, format: json}"
+    (folder / "pipeline.yaml").write_text(replaced(PIPELINE, source, "post: true"))
+    traffic = read_pipeline(folder / "pipeline.yaml", is_served=True).streams["traffic"]
+    assert (traffic.post, traffic.source, traffic.lateness_ms) == (True, None, 2000)
+    (folder / "traffic.rml.ttl").write_text("<a> <b> .")
+    with pytest.raises(PipelineErrors, match=r"traffic\.rml\.ttl:1:9: "):
+        read_pipeline(folder / "pipeline.yaml", is_served=True)

@@ -41,7 +41,21 @@ CASES = {
         "zzz: 2s",
         [
             "8:5: unknown key 'zzz'; known here: iri, source, sources, description, mapping, functions, time, lateness,"
-            " idle, join, absorb, origins, graphs"
+            " idle, join, absorb, origins, graphs, post"
+        ],
+    ),
+    "what clients post, and nobody to take it": (
+        'source: {folder: in/parking, format: timed-ntriples, pattern: "*.tnt", files_per_batch: 4}',
+        "post: true",
+        ["12:5: only `freshet serve` takes what clients post: run this file with it"],
+    ),
+    "a source of what clients post": (
+        'pattern: "*.tnt", files_per_batch: 4}',
+        'pattern: "*.tnt"}\n    post: true\n    time: {reference: $.at}',
+        [
+            "12:5: the stream is fed by POST: 'source' does not belong here",
+            "13:5: only `freshet serve` takes what clients post: run this file with it",
+            "14:5: 'time' is for records, which need a 'mapping'",
         ],
     ),
     "messages of a schema registry in another format": (

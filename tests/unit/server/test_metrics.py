@@ -31,6 +31,7 @@ def test_metrics_count_what_happens():
         http.send("POST", "/streams/s", "nonsense", Content_Type="text/turtle")
         http.ask("SELECT * {")
         found = _samples(http)
+    assert found["freshet_stream_records_total", ("http://e/s",)] == 5
     assert found["freshet_stream_elements_total", ("http://e/s",)] == 4
     assert found["freshet_stream_late_total", ("http://e/s",)] == 1
     assert found["freshet_stream_rejected_total", ("http://e/s",)] == 1

@@ -6,6 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from freshet import Session
+from freshet.server.settings import Limits
 from http_server import server
 
 _IRI = "http://e/house/rooms"
@@ -147,3 +148,13 @@ def test_a_mapping_survives_the_process(tmp_path):
         assert put(http, "CSV", "", time="at").status == 200
         assert post(http, _CSV.replace("Kitchen", "Hall"), "text/csv", "?time=9000")[0] == 200
         assert ("<http://e/room/1>", '"Hall"') in stored(session)
+
+
+@pytest.mark.parametrize("media", _POSTS)
+def test_mapping_has_a_time_limit(media):
+    form, iterator, body = _POSTS[media]
+    with server(Session(), limits=Limits(query_seconds=1e-9)) as http:
+        assert put(http, form, iterator).status == 201
+        status, found = post(http, body, media)
+        assert (status, "reading the body took longer" in found["detail"]) == (503, True)
+        assert json.loads(http.get(_S).data)["elements"] == 0
