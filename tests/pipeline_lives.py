@@ -53,7 +53,8 @@ class PipelineLife:
         durable.recover((str(each), None) for each in graph)
         self.session.stream(S, lateness_ms=1000, absorb=["http://e/name"])
         self.session.stream(M, held=True)
-        self.ingest = Ingest(self.session.engine, Metrics(["s", "m"]), durable)
+        self.metrics, self._pushed = Metrics(["s", "m"]), 0
+        self.ingest = Ingest(self.session.engine, self.metrics, durable)
         for name, text in queries.items():
             self.session.register(text, name=name, on_batch=self.ingest.deliver)
             resume = not self.checkpoint.is_new
@@ -69,8 +70,10 @@ class PipelineLife:
         """Take the batches up to before one, from where the run is."""
         for number in range(min(map(self.ingest.last_batch, SOURCES)) + 1, last):
             for source in SOURCES:
+                self._pushed += number > self.ingest.last_batch(source)
                 self.ingest.batch(source, number, batch(source, number), records=1, rejected=0, seconds=0.0)
         wait_until(lambda: all(self.ingest._sources.taken.whole.get(source, -1) + 1 >= last for source in SOURCES))
+        wait_until(lambda: self.metrics.snapshot().batches >= self._pushed)  # the watermarks have moved, too
 
     def stop(self) -> None:
         self.ingest.end_waits()
