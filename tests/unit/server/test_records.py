@@ -6,6 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from freshet import Session
+from freshet.mapper import record_mapper
 from freshet.server.settings import Limits
 from http_server import server
 
@@ -158,3 +159,25 @@ def test_mapping_has_a_time_limit(media):
         status, found = post(http, body, media)
         assert (status, "reading the body took longer" in found["detail"]) == (503, True)
         assert json.loads(http.get(_S).data)["elements"] == 0
+
+
+@pytest.mark.parametrize("media", _POSTS)
+def test_a_large_post_is_mapped_in_pieces(media, monkeypatch):
+    monkeypatch.setattr(record_mapper, "_PIECE", 3)
+    rooms = [(str(number), f"room {number}" if number % 4 else "", number) for number in range(20)]
+    json_rooms = [{"id": room, "name": name, "at": at, "page": "urn:a"} for room, name, at in rooms]
+    xml_rooms = "".join(f"<room><id>{r}</id><name>{n}</name><at>{a}</at></room>" for r, n, a in rooms)
+    bodies = {
+        "application/json": json.dumps({"rooms": json_rooms}),
+        "application/x-ndjson": "\n".join(map(json.dumps, json_rooms)),
+        "text/csv": "id,name,at,page\n" + "".join(f"{room},{name},{at},urn:a\n" for room, name, at in rooms),
+        "application/xml": f"<rooms>{xml_rooms}</rooms>",
+    }
+    form, iterator, _ = _POSTS[media]
+    with server(Session()) as http:
+        put(http, form, iterator, time="at", time_form="epoch_ms")
+        status, found = post(http, bodies[media], media)
+        assert (status, found["records"], found["rejected"]["count"]) == (200, 20, 0)
+        assert http.session.streams()[0].watermark_ms == 19
+        named = {subject: name for subject, name in stored(http.session) if name != '""'}
+        assert named == {f"<http://e/room/{number}>": f'"room {number}"' for number in range(20) if number % 4}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from freshet.native.buffers.one_way_index import Ids
 from freshet.native.moments import BEFORE_ALL_TIME
 from freshet.native.s2r.content import WindowContent
 from freshet.native.s2r.feed import Feed
-from freshet.rml.windows import JoinWindow, WindowKind, default_window, window_with
+
+if TYPE_CHECKING:
+    from freshet.rml.windows import JoinWindow
 
 _NO_TIMES = np.empty(0, np.int64)
 
@@ -235,6 +237,8 @@ def _times_before(feed: Feed, taken: int, end_ms: int) -> tuple[Ids, int]:
 
 def _join_window(window: AdaptiveWindow) -> JoinWindow:
     """A dynamic window of mapped joins with these limits."""
+    from freshet.rml.windows import WindowKind, default_window, window_with  # most queries have none
+
     usual = default_window(WindowKind.DYNAMIC)
     idle_ms = max(usual.idle_ms, window.upper_ms)
     return window_with(usual, {"lower": window.lower_ms, "upper": window.upper_ms, "idle_ms": idle_ms})
