@@ -48,8 +48,8 @@ def test_streams_are_declared_and_listed():
         assert json.loads(http.get(f"{_S}9").data)["absorb"] == "latest"
         assert http.send("PUT", f"/streams/{_IRI}8?retracts=true").status == 201
         assert json.loads(http.get(f"{_S}8").data)["retracts"] is True
-        assert http.send("PUT", f"/streams/{_IRI}9?graphs=true").status == 201
-        assert json.loads(http.get(f"{_S}9").data)["graphs"] is True
+        assert http.send("PUT", f"/streams/{_IRI}-graphs?graphs=true").status == 201
+        assert json.loads(http.get(f"{_S}-graphs").data)["graphs"] is True
         deletion = b"1500\t- <http://e/a> <http://e/p> <http://e/b> .\n"
         statuses = [http.send("POST", each, deletion, content_type=_TIMED).status for each in (f"{_S}8", f"{_S}2")]
         assert statuses == [200, 400]
