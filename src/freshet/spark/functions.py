@@ -198,14 +198,19 @@ def _split(given: Inputs) -> Column:
     return F.when(separator == "", F.split(text, F.lit(""))).otherwise(pieces)
 
 
+def send_users(functions: FunctionTable) -> None:
+    """Have users' functions sent to Spark's workers, as their file is no module that these could import."""
+    for user in functions.users.values():
+        cloudpickle.register_pickle_by_value(sys.modules[user.apply.__module__])  # type: ignore[no-untyped-call]
+
+
 def call_column(functions: FunctionTable, iri: str, given: Inputs) -> Column:
     """The result of a call, as text; an array where the function gives several values."""
     if not functions.is_users(iri):
         name = functions.declaration(iri).name
         return _split(given) if name in LISTS else _COLUMNS[name](given).cast("string")
+    send_users(functions)
     user = functions.users[iri]
-    # The user's file is no module that Spark's workers could import.
-    cloudpickle.register_pickle_by_value(sys.modules[user.apply.__module__])  # type: ignore[no-untyped-call]
     arguments = [_text(given, name) for name in user.declared.parameters]
     called: Column = F.arrow_udf(user.apply, "string")(*arguments)  # type: ignore[attr-defined]
     return called

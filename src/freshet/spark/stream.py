@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -21,7 +21,7 @@ from freshet.mapper.renderer import Renderer
 from freshet.mapper.stream_join import SIDE, SIDES, JoinStep, StreamJoin
 from freshet.rdf.batch import ORIGIN, RDF, RDF_IN_GRAPHS
 from freshet.rml.mapping_slices import CHILD, PARENT, JoinSlice, MappingSlice
-from freshet.rml.model import Expression
+from freshet.rml.model import Call, Expression
 from freshet.rml.sources import FolderSource, KafkaSource, LogicalSource, MqttSource
 from freshet.rml.stream_inputs import StreamInput
 from freshet.rml.term_walks import calls_in, calls_of, references_in
@@ -111,6 +111,7 @@ class EncodedStream:
         terms = () if self._mapping is None else self._mapping.terms
         mapping_slice = self.spec.mapping_slice
         calls = [call for term in terms for call in calls_of(term)]
+        calls += [call for given in self.spec.inputs for call in _calls_of_fields(given.logical_source)]
         join = None
         if isinstance(mapping_slice, JoinSlice):
             conditions = mapping_slice.conditions
@@ -377,6 +378,20 @@ def _describe_fields(fields: tuple[Field, ...]) -> tuple[object, ...]:
         )
         for each in fields
     )
+
+
+def _calls_of_fields(source: LogicalSource | None) -> Iterator[Call]:
+    """The calls in the fields of views."""
+    if source is not None and isinstance(view := source.source, ViewSource):
+        yield from _calls_in_fields(view.fields)
+        yield from _calls_of_fields(view.on)
+
+
+def _calls_in_fields(fields: tuple[Field, ...]) -> Iterator[Call]:
+    for each in fields:
+        if isinstance(each, ExpressionField):
+            yield from calls_in(each.expression)
+        yield from _calls_in_fields(each.fields)
 
 
 def _key_name(number: int) -> str:

@@ -92,11 +92,20 @@ SINGLE = """
   rml:subjectMap [ rml:template "http://example.org/c/{id}" ] ;
   rml:predicateObjectMap PAIR .
 """
+IN_VIEW = """
+@prefix rml: <http://w3id.org/rml/> . @prefix : <http://example.org/> .
+<#V> rml:viewOn [ rml:source "c" ; rml:referenceFormulation rml:JSONPath ] ; rml:field
+  [ rml:fieldName "id" ; rml:reference "$.id" ] , [ rml:fieldName "loud" ; rml:functionExecution [
+    rml:function <http://example.org/fn#shout> ; rml:input [
+      rml:parameter <http://example.org/fn#text> ; rml:inputValueMap [ rml:reference "$.town" ] ] ] ] .
+<#C> rml:logicalSource <#V> ; rml:subjectMap [ rml:template "http://example.org/c/{id}" ] ;
+  rml:predicateObjectMap [ rml:predicate :met ; rml:objectMap [ rml:reference "loud" ] ] .
+"""
 
 
 def test_a_checkpoint_depends_on_the_code_of_functions_that_are_called(tmp_path):
-    def fingerprint_inputs(pair, code):
-        (tmp_path / "m.ttl").write_text(SINGLE.replace("PAIR", pair))
+    def fingerprint_inputs(mapping, code):
+        (tmp_path / "m.ttl").write_text(mapping)
         (tmp_path / "functions.py").write_text(code)
         functions = load_functions(tmp_path / "functions.py")
         declared = {iri: function.declared for iri, function in functions.items()}
@@ -104,7 +113,9 @@ def test_a_checkpoint_depends_on_the_code_of_functions_that_are_called(tmp_path)
         given = StreamInput(KafkaSource("a:1", "c"), mapping_slice.source, "at")
         return EncodedStream(StreamSpec("s", (given,), mapping_slice, functions=functions)).fingerprint_inputs
 
+    called, plain = SINGLE.replace("PAIR", CALLED), SINGLE.replace("PAIR", PLAIN)
     changed = FUNCTIONS_FILE.replace("return text", "return text.drop_null()")
-    assert fingerprint_inputs(CALLED, FUNCTIONS_FILE) == fingerprint_inputs(CALLED, FUNCTIONS_FILE)
-    assert fingerprint_inputs(CALLED, FUNCTIONS_FILE) != fingerprint_inputs(CALLED, changed)
-    assert fingerprint_inputs(PLAIN, FUNCTIONS_FILE) == fingerprint_inputs(PLAIN, changed), "they are not called"
+    for mapping in (called, IN_VIEW):
+        assert fingerprint_inputs(mapping, FUNCTIONS_FILE) == fingerprint_inputs(mapping, FUNCTIONS_FILE)
+        assert fingerprint_inputs(mapping, FUNCTIONS_FILE) != fingerprint_inputs(mapping, changed)
+    assert fingerprint_inputs(plain, FUNCTIONS_FILE) == fingerprint_inputs(plain, changed), "they are not called"

@@ -75,6 +75,14 @@ VIEW = """
   rml:predicateObjectMap [ rml:predicate :size ; rml:objectMap [ rml:reference "of.item.sizes" ] ] ,
     [ rml:predicate :kind ; rml:objectMap [ rml:reference "of.item.kind" ] ] .
 """
+LOUD_VIEW = """
+@prefix rml: <http://w3id.org/rml/> . @prefix : <http://example.org/> .
+<#View> a rml:LogicalView ; rml:viewOn [ rml:source "s" ; rml:referenceFormulation rml:FORM ] ;
+  rml:field [ rml:fieldName "id" ; rml:reference "id" ] , [ rml:fieldName "loud" ; rml:functionExecution [
+    rml:function :shout ; rml:input [ rml:parameter :text ; rml:inputValueMap [ rml:reference "label" ] ] ] ] .
+<#Reading> rml:logicalSource <#View> ; rml:subjectMap [ rml:template "http://example.org/{id}" ] ;
+  rml:predicateObjectMap [ rml:predicate :label ; rml:objectMap [ rml:reference "loud" ] ] .
+"""
 TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 
 
@@ -150,6 +158,12 @@ def test_a_view_makes_several_records_of_one(run, form):
     assert set(triples) == {*expected, (1, second, kind, '"l"')}
     reasons = {reject["reason"] for reject in rejects}
     assert reasons == ({"no event time in $.at", "not a JSON object"} if form == "json" else {"no event time in at"})
+
+
+def test_a_field_of_a_view_is_what_a_user_s_function_gives(run):
+    triples, rejects = run("json", mapping=LOUD_VIEW, functions=FUNCTIONS, a='{"at": 1, "id": "a", "label": "hey"}\n')
+    assert triples == [(1, "<http://example.org/a>", "<http://example.org/label>", '"HEY!"')]
+    assert rejects == []
 
 
 def test_a_user_s_function_runs_in_a_stream(run):

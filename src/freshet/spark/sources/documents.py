@@ -12,6 +12,7 @@ from freshet.mapper.operations import FunctionTable
 from freshet.rml.sources import LogicalSource
 from freshet.sources.columns import ARRIVED, DEFAULT_LIMITS, FILE, LINE, Limits, Plan
 from freshet.sources.documents import parsed_batch
+from freshet.spark.functions import send_users
 from freshet.spark.records import Records, spark_schema
 
 
@@ -33,6 +34,8 @@ def parse_documents(
     Documents with nothing in them but spaces are none.
     """
     plan = Plan(tuple(sorted(set(references))), keep, limits, numbered=numbered)
+    if functions is not None:
+        send_users(functions)
     shape, parse = parser_of(source, plan, header, functions)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

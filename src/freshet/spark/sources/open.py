@@ -14,6 +14,7 @@ from freshet.rml.percent import percent_encoded
 from freshet.rml.sources import DatabaseSource, LogicalSource
 from freshet.sources.columns import DEFAULT_LIMITS, Limits, Plan, RecordShape, Task, encoded_name, kind_name, text_name
 from freshet.sources.open import needs_jdbc
+from freshet.spark.functions import send_users
 from freshet.spark.records import Records, spark_schema
 from freshet.spark.sources.jdbc import jdbc_records
 
@@ -39,6 +40,8 @@ def open_records(
     given = source.source
     if isinstance(given, DatabaseSource) and needs_jdbc(given):
         return jdbc_records(spark, source, given, plan)
+    if functions is not None:
+        send_users(functions)
     return run_tasks(spark, *tasks_of(source, plan, functions), frozenset(references), frozenset(encoded))
 
 
