@@ -366,6 +366,8 @@ def replay(
         replay_streams(session, recordings)
         if output is not None and reports is None:
             write_parquet(registered, output)
+        if reports is not None and not reports.has_reports and not session.failures:
+            print("freshet: nothing was reported: no evaluation had a solution", file=sys.stderr)
         for iri, count in recordings.rejected.items():
             reason = recordings.reasons[iri]
             print(f"freshet: rejected {show_count(count, 'record')} of <{iri}>, the first of {reason}", file=sys.stderr)

@@ -42,6 +42,7 @@ class ReportOutput:
     def __init__(self, dictionary: Dictionary, format: str, file: IO[bytes], *, why: bool = False) -> None:
         self._dictionary = dictionary
         self._file = file
+        self.has_reports = False
         self._is_watched = file.isatty()
         self._columns: tuple[str, ...] = ()
         self._format = format
@@ -78,6 +79,7 @@ class ReportOutput:
 
     def take(self, batch: AnswerBatch) -> None:
         """Write the reports of a batch."""
+        self.has_reports = True
         self._file.write(self._write(batch))
         if self._is_watched:
             self._file.flush()

@@ -10,6 +10,7 @@ one of them whenever a folder is listed.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -23,6 +24,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from freshet.rdf.errors import InputError
 from freshet.spark.class_archive import java, spark_folder
 from freshet.spark.settings import JAVA_OPTIONS
 
@@ -61,7 +63,12 @@ _SETTINGS = (
     *("spark.driver.extraClassPath", "spark.driver.extraLibraryPath", "spark.driver.defaultJavaOptions"),
     *("spark.driver.defaultExtraClassPath", "spark.sql.catalogImplementation", "spark.remote"),
 )
+_ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE")  # Spark runs already
 _LOOK_SECONDS = 0.01
+
+_OLDEST_JAVA = 17
+_WANTED = f"Spark needs Java {_OLDEST_JAVA} or newer"
+_INSTALL = f"install openjdk-{_OLDEST_JAVA}-jre-headless (or newer)"
 
 _NOISE = (
     *(b"WARNING: Using incubator modules", b"Exception in thread", b"\t", b"Caused by:"),
@@ -112,9 +119,14 @@ class Jvm:
 
 
 def start_jvm(settings: Mapping[str, str], master: str) -> Jvm | None:
-    """Start Spark's JVM with all settings of a session. None if there is one, or if PySpark is to start it."""
-    home, found = spark_folder(), java()
-    if _has_one() or found is None or not master.startswith("local") or (home / "conf").exists():
+    """Start Spark's JVM with all settings of a session. None if there is one, or if PySpark is to start it.
+
+    Raises InputError where there is no Java, or only one that is too old.
+    """
+    if _has_one() or any(os.environ.get(name) for name in _ELSEWHERE):
+        return None
+    home, found = spark_folder(), _checked_java()
+    if not master.startswith("local") or (home / "conf").exists():
         return None
     if any(os.environ.get(name) for name in _VARIABLES) or any(name in settings for name in _SETTINGS):
         return None
@@ -127,6 +139,28 @@ def start_jvm(settings: Mapping[str, str], master: str) -> Jvm | None:
         "PYTHONHASHSEED": "0",  # Python workers must agree on it
     }
     return Jvm(java_command(found, home, {**settings, "spark.master": master}), environment, settings)
+
+
+def _checked_java() -> Path:
+    found = java()
+    if found is None:
+        place = os.environ.get("JAVA_HOME")
+        problem = f"there is none in JAVA_HOME ({place})" if place else "there is none here"
+        raise InputError(f"{_WANTED}, and {problem}: {_INSTALL}")
+    version = _java_version(found)
+    if version is not None and version < _OLDEST_JAVA:
+        raise InputError(f"{_WANTED}, and {found} is Java {version}: {_INSTALL}")
+    return found
+
+
+def _java_version(program: Path) -> int | None:
+    """The version that a Java states in a file beside its programs. None where it has no such file."""
+    try:
+        text = (program.parents[1] / "release").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    stated = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', text, re.MULTILINE)
+    return None if stated is None else int(stated[1])
 
 
 def _has_one() -> bool:

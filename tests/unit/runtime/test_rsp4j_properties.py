@@ -99,4 +99,4 @@ def test_a_window_that_no_pattern_is_in(cli: CommandLine, tmp_path: Path) -> Non
     finished = cli("replay", "-q", query, "-s", f"http://e/d={stream}")
     assert (finished.status, finished.out) == (0, "")
     note = "no pattern is in WINDOW <w>: those outside of it match the stored graph"
-    assert finished.error_line == f"freshet: {query}: {note}"
+    assert finished.err.splitlines()[0] == f"freshet: {query}: {note}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from freshet.rdf.errors import InputError
 from freshet.spark import jvm
 from freshet.spark.class_archive import java, spark_folder
 from freshet.spark.jvm import Jvm, class_path, java_command, start_jvm
@@ -66,15 +68,37 @@ def test_what_is_set_otherwise_is_left_to_pyspark(
 ) -> None:
     if variable:
         monkeypatch.setenv(variable, "1")
+    monkeypatch.setattr(jvm, "java", lambda: Path(sys.executable))
     assert start_jvm({setting: "1"} if setting else {}, master) is None
 
 
-def test_without_java_or_with_a_jvm_none_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(jvm, "_has_one", lambda: True)
-        assert start_jvm({}, "local[2]") is None
+def test_beside_a_jvm_none_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jvm, "_has_one", lambda: True)
     monkeypatch.setattr(jvm, "java", lambda: None)
     assert start_jvm({}, "local[2]") is None
+
+
+@pytest.mark.parametrize(("home", "problem"), [("", "none here"), ("/nowhere", "none in JAVA_HOME (/nowhere)")])
+def test_without_java_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str, problem: str
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", home)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError) as raised:
+        start_jvm({}, "local[2]")
+    install = "install openjdk-17-jre-headless (or newer)"
+    assert str(raised.value) == f"Spark needs Java 17 or newer, and there is {problem}: {install}"
+
+
+@pytest.mark.parametrize(("stated", "version"), [("1.8.0_392", "8"), ("11.0.2", "11")])
+def test_a_java_that_is_too_old_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stated: str, version: str
+) -> None:
+    program = tmp_path / "bin" / "java"
+    (tmp_path / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{stated}"\n')
+    monkeypatch.setattr(jvm, "java", lambda: program)
+    with pytest.raises(InputError, match=re.escape(f"{program} is Java {version}: install")):
+        start_jvm({}, "local[2]")
 
 
 _STAND_IN = """
