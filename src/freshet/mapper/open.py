@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from freshet.mapper.operations import FunctionTable
 from freshet.rml.sources import LogicalSource
 from freshet.rml.views import ViewSource
-from freshet.sources import documents
 from freshet.sources import open as sources
 from freshet.sources.columns import Plan, RecordShape, Task
-from freshet.sources.documents import Parse
+
+if TYPE_CHECKING:
+    from freshet.sources.documents import Parse
 
 
 def tasks_of(
@@ -32,4 +34,6 @@ def parser_of(
         from freshet.mapper.views import view_parser
 
         return view_parser(source.source, plan, functions or FunctionTable())
+    from freshet.sources import documents  # it brings the readers of all formats along
+
     return documents.parser_of(source, plan, header)
