@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from math import isclose, isinf, isnan
 from typing import Any
@@ -21,8 +21,10 @@ from reference.evaluator import Answer
 XSD = "http://www.w3.org/2001/XMLSchema#"
 APPROXIMATE = (XSD + "double", XSD + "float")
 MOST_BLANK_NODES = 6
+ROLES = ("subject", "predicate", "object")
 
-Binding = Mapping[str, Mapping[str, str]]
+Term = Mapping[str, Any]
+Binding = Mapping[str, Term]
 Row = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -45,12 +47,18 @@ def content_of(answer: Answer) -> dict[str, Any]:
     }
 
 
-def term_json(term: ox.NamedNode | ox.BlankNode | ox.Literal) -> dict[str, str]:
-    """A term as the SPARQL 1.1 JSON results format writes it."""
+def term_json(term: ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple) -> dict[str, Any]:
+    """A term as the SPARQL 1.2 JSON results format writes it."""
+    if isinstance(term, ox.Triple):
+        parts = zip(ROLES, term, strict=True)
+        return {"type": "triple", "value": {role: term_json(part) for role, part in parts}}
     if isinstance(term, ox.NamedNode):
         return {"type": "uri", "value": term.value}
     if isinstance(term, ox.BlankNode):
         return {"type": "bnode", "value": term.value}
+    if term.direction is not None:
+        language, direction = term.language, term.direction.value
+        return {"type": "literal", "value": term.value, "xml:lang": language, "its:dir": direction}
     if term.language:
         return {"type": "literal", "value": term.value, "xml:lang": term.language}
     if term.datatype.value == XSD + "string":
@@ -148,7 +156,17 @@ def same_bag(found: Sequence[Binding], expected: Sequence[Binding]) -> bool:
 
 def blank_labels(bindings: Sequence[Binding]) -> list[str]:
     """The labels of the blank nodes, each once."""
-    return sorted({term["value"] for binding in bindings for term in binding.values() if term["type"] == "bnode"})
+    terms = [part for binding in bindings for term in binding.values() for part in _parts(term)]
+    return sorted({term["value"] for term in terms if term["type"] == "bnode"})
+
+
+def _parts(term: Term) -> Iterator[Term]:
+    """The terms of a triple term, also of one in it; any other term itself."""
+    if term["type"] != "triple":
+        yield term
+        return
+    for part in term["value"].values():
+        yield from _parts(part)
 
 
 def row_of(binding: Binding, renaming: Mapping[str, str]) -> Row:
@@ -156,12 +174,15 @@ def row_of(binding: Binding, renaming: Mapping[str, str]) -> Row:
     return tuple((name, _flat(term, renaming)) for name, term in sorted(binding.items()))
 
 
-def _flat(term: Mapping[str, str], renaming: Mapping[str, str]) -> tuple[str, ...]:
+def _flat(term: Term, renaming: Mapping[str, str]) -> tuple[str, ...]:
     if term["type"] == "bnode":
         return ("bnode", renaming.get(term["value"], term["value"]))
     if term["type"] == "uri":
         return ("uri", term["value"])
-    return ("literal", term["value"], term.get("xml:lang", ""), term.get("datatype", XSD + "string"))
+    if term["type"] == "triple":
+        return ("triple", *(text for role in ROLES for text in _flat(term["value"][role], renaming)))
+    tag = f"{term.get('xml:lang', '')} {term.get('its:dir', '')}"
+    return ("literal", term["value"], tag, term.get("datatype", XSD + "string"))
 
 
 def same_rows(found: list[Row], expected: list[Row]) -> bool:
@@ -220,10 +241,14 @@ def show(bindings: Sequence[Binding], *, in_order: bool = False) -> str:
     )
 
 
-def _short(term: Mapping[str, str]) -> str:
+def _short(term: Term) -> str:
+    if term["type"] == "triple":
+        return f"<<( {' '.join(_short(term['value'][role]) for role in ROLES)} )>>"
     if term["type"] == "uri":
         return term["value"].replace("http://example.org/", ":")
     if term["type"] == "bnode":
         return f"_:{term['value']}"
+    if "its:dir" in term:
+        return f"{json.dumps(term['value'])}@{term['xml:lang']}--{term['its:dir']}"
     tag = f"@{term['xml:lang']}" if "xml:lang" in term else term.get("datatype", "").replace(XSD, "^^")
     return json.dumps(term["value"]) + tag

@@ -7,11 +7,16 @@ from hypothesis import strategies as st
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.ids import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
-from freshet.rdf.terms import RDF_LANG_STRING, BlankNode, Iri, Literal, Term
+from freshet.rdf.terms import RDF_DIR_LANG_STRING, RDF_LANG_STRING, BlankNode, Iri, Literal, Term, TripleTerm
 from freshet.results.report import Solutions
 
 Row = list[Term | None]
 
+REIFIED = TripleTerm(
+    Iri("http://example.org/s"),
+    Iri("http://example.org/p"),
+    Literal('a )>> "b"\r\n\t\\ <&>', RDF_DIR_LANG_STRING, "en", "ltr"),
+)
 TERMS: list[Term] = [
     Iri("http://example.org/é?a&b"),
     BlankNode("s0.b1"),
@@ -33,6 +38,12 @@ TERMS: list[Term] = [
     Literal("true"),
     Literal("𝒳", RDF_LANG_STRING, "zh-hant-tw"),
     Literal("\t"),
+    Literal("x", RDF_DIR_LANG_STRING, "ar-eg", "rtl"),
+    REIFIED,
+    TripleTerm(
+        BlankNode("s0.b1"), Iri("http://example.org/p"), TripleTerm(REIFIED.subject, REIFIED.predicate, REIFIED)
+    ),
+    TripleTerm(Iri("http://example.org/s"), Iri("http://example.org/p"), Literal("2.50", XSD_DECIMAL)),
 ]
 XML_TERMS = [term for term in TERMS if "\x1f" not in str(term)]  # XML has no way to write some control characters
 

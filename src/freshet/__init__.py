@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from freshet.rdf.terms import BlankNode as BlankNode
     from freshet.rdf.terms import Iri as Iri
     from freshet.rdf.terms import Literal as Literal
+    from freshet.rdf.terms import TripleTerm as TripleTerm
     from freshet.results.answers import AnswerBatch as AnswerBatch
     from freshet.results.report import BooleanAnswer as BooleanAnswer
     from freshet.results.report import GraphAnswer as GraphAnswer
@@ -52,6 +53,7 @@ _MODULES = {
     "InputError": "rdf.errors",
     "Iri": "rdf.terms",
     "Literal": "rdf.terms",
+    "TripleTerm": "rdf.terms",
     "ManualClock": "runtime.wall_clock",
     "QueryFailure": "runtime.query_failure",
     "QueryStoppedError": "rdf.deadline",

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from freshet.rdf.terms import BlankNode, Term
+from freshet.rdf.terms import BlankNode, Iri, Term, TripleTerm
 
 Row = tuple[Term | None, ...]
 Colours = dict[BlankNode, int]
 
 _OWN = object()
+_TRIPLE = Iri("urn:x-freshet:triple")  # stands before the terms of a triple term
 
 
 def same_bag(left: Iterable[Row], right: Iterable[Row]) -> bool:
     """Equal as bags of rows."""
-    plain_left, blank_left = _parted(left)
-    plain_right, blank_right = _parted(right)
+    plain_left, blank_left = _parted(map(_flattened, left))
+    plain_right, blank_right = _parted(map(_flattened, right))
     if Counter(plain_left) != Counter(plain_right) or len(blank_left) != len(blank_right):
         return False
     return _match(blank_left, blank_right, dict.fromkeys(_nodes(blank_left), 0), dict.fromkeys(_nodes(blank_right), 0))
@@ -29,6 +30,17 @@ def same_bag(left: Iterable[Row], right: Iterable[Row]) -> bool:
 def same_sequence(left: Sequence[Row], right: Sequence[Row]) -> bool:
     """Equal row by row."""
     return same_bag([(number, *row) for number, row in enumerate(left)], [(n, *row) for n, row in enumerate(right)])
+
+
+def _flattened(row: Iterable[Term | None]) -> Row:
+    """The row with the terms of triple terms in their place, so that their blank nodes are some of the row."""
+    found: list[Term | None] = []
+    for term in row:
+        if isinstance(term, TripleTerm):
+            found += (_TRIPLE, *_flattened((term.subject, term.predicate, term.object)))
+        else:
+            found.append(term)
+    return tuple(found)
 
 
 def _parted(rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:

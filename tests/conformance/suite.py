@@ -9,7 +9,7 @@ from conformance.manifests import W3cTest, read_tests
 from shared_data import ROOT
 
 SUITE = "data/w3c-sparql-tests"
-MANIFESTS = ("sparql10/manifest.ttl", "sparql11/manifest-all.ttl")
+MANIFESTS = ("sparql10/manifest.ttl", "sparql11/manifest-all.ttl", "sparql12/manifest.ttl")
 
 KNOWN_FAILURES = known_failures("sparql")
 

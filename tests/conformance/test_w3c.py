@@ -1,4 +1,4 @@
-"""The W3C's tests of SPARQL 1.0 and 1.1 Query and Update: a handler for each type, a pytest parameter for each test."""
+"""The W3C's tests of SPARQL 1.0, 1.1 and 1.2: a handler for each type, a pytest parameter for each test."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from conformance.manifests import W3cTest, file_of
 from conformance.suite import KNOWN_FAILURES, OUT_OF_SCOPE, SUITE, TESTS
 from freshet.algebra.nodes import Distinct, Node, OrderBy, Project, Query, Reduced, Slice
 from freshet.rdf.errors import QuerySyntaxError
+from freshet.rdf.formats import rdf_format
 from freshet.results.read import read_answer
 from freshet.results.write import write_answer
 from freshet.runtime.session import Session
@@ -46,6 +47,12 @@ COUNTS = {
     ("sparql11", "PositiveUpdateSyntaxTest11"): 42,
     ("sparql11", "NegativeUpdateSyntaxTest11"): 13,
     ("sparql11", "UpdateEvaluationTest"): 94,
+    ("sparql12", "PositiveSyntaxTest"): 102,
+    ("sparql12", "NegativeSyntaxTest"): 81,
+    ("sparql12", "QueryEvaluationTest"): 63,
+    ("sparql12", "PositiveUpdateSyntaxTest"): 18,
+    ("sparql12", "NegativeUpdateSyntaxTest"): 2,
+    ("sparql12", "UpdateEvaluationTest"): 3,
 }
 
 
@@ -111,9 +118,9 @@ def expected_quads(test: W3cTest) -> ox.Dataset:
     files = [(path, ox.DefaultGraph()) for path in test.after.default]
     files += [(path, ox.NamedNode(name)) for name, path in test.after.named]
     return canonical(
-        ox.Quad(*quad.triple, graph)
+        ox.Quad(*quad.triple, quad.graph_name if graph == ox.DefaultGraph() else graph)
         for path, graph in files
-        for quad in ox.parse(path.read_bytes(), ox.RdfFormat.TURTLE, base_iri=path.as_uri())
+        for quad in ox.parse(path.read_bytes(), rdf_format(path), base_iri=path.as_uri())
     )
 
 
@@ -144,6 +151,8 @@ HANDLERS: dict[str, Callable[[W3cTest], None]] = {
     "CSVResultFormatTest": evaluation,
     "PositiveUpdateSyntaxTest11": positive_update_syntax,
     "NegativeUpdateSyntaxTest11": negative_syntax,
+    "PositiveUpdateSyntaxTest": positive_update_syntax,
+    "NegativeUpdateSyntaxTest": negative_syntax,
     "UpdateEvaluationTest": update_evaluation,
 }
 

@@ -3,7 +3,8 @@
 Inline ids are compared by their bits, other terms by their values as far as these are known. What has never been asked
 for is read, and strings need their text; only then is everything looked at again.
 Literals of two known datatypes are different; where one has an unknown datatype or an ill-typed form and they are not
-the same term, it is an error, as it is for a moment without time zone that may be the other one.
+the same term, it is an error, as it is for a moment without time zone that may be the other one. Two triple terms are
+equal where their subjects, predicates and objects are; they have no order.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.expressions.columns import UNBOUND, Column, ColumnBatch, Keys, Truths
+from freshet.expressions.triple_terms import part_columns
 from freshet.kernels.comparison import (
     DICTIONARY,
     ERROR,
     FALSE,
     TEXT,
+    TRIPLES,
     TRUE,
     compare_identity,
     compare_ids,
@@ -33,7 +36,8 @@ _NO_TERM = -1  # an inline id of a type that there is not
 
 
 def _outcomes(less: int, equal: int, greater: int, different: int, unordered: int, text: int) -> Codes:
-    return np.array([ERROR, less, equal, greater, different, unordered, text, DICTIONARY], np.uint8)
+    triples = TRIPLES if different != ERROR else ERROR
+    return np.array([ERROR, less, equal, greater, different, unordered, text, DICTIONARY, triples], np.uint8)
 
 
 # What each operator makes of a comparison's code.
@@ -53,7 +57,9 @@ def compare(batch: ColumnBatch, operator: str, left: Column, right: Column) -> T
     if isinstance(left, Keys) or isinstance(right, Keys):
         if operator in ("=", "!="):
             left_ids, right_ids = _identities(batch, left, right)
-            codes, _ = compare_values(batch.values(left), left_ids, batch.values(right), right_ids, outcomes)
+            codes, unfinished = compare_values(batch.values(left), left_ids, batch.values(right), right_ids, outcomes)
+            if unfinished:
+                _finish_triples(batch, operator, left, right, codes)
             return Truths(codes)
         left, right = (batch.ids(side) if isinstance(side, Keys) else side for side in (left, right))
     computed = isinstance(left, Values) or isinstance(right, Values)
@@ -67,6 +73,7 @@ def compare(batch: ColumnBatch, operator: str, left: Column, right: Column) -> T
     if unfinished:
         rows = np.flatnonzero(codes == TEXT)
         codes[rows] = _compare_strings(batch, _take(left_ids, rows), _take(right_ids, rows), outcomes)
+        _finish_triples(batch, operator, left, right, codes)
     return Truths(codes)
 
 
@@ -98,6 +105,15 @@ def _beside(batch: ColumnBatch, column: Keys, one: Ids) -> Ids:
     key = batch.dictionary.keys(one)[0].as_py()
     ids = [0 if other is None else one[0] if other == key else _NO_TERM for other in column.keys]
     return np.array(ids, np.int64).take(column.places)
+
+
+def _finish_triples(batch: ColumnBatch, operator: str, left: Column, right: Column, codes: Codes) -> None:
+    """Put in the truth of `=` or `!=` where it depends on the terms of two triple terms."""
+    rows = np.flatnonzero(codes == TRIPLES)
+    if rows.size:
+        sides = (part_columns(batch.dictionary, _take(batch.ids(side), rows)) for side in (left, right))
+        truths = np.minimum.reduce([compare(batch, "=", *pair).codes for pair in zip(*sides, strict=True)])
+        codes[rows] = truths if operator == "=" else TRUE - truths
 
 
 def _take(ids: Ids, rows: Ids) -> Ids:

@@ -21,7 +21,7 @@ from freshet.kernels.comparison import ERROR, FALSE, TRUE
 from freshet.kernels.values import Values
 from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.terms import Literal
+from freshet.rdf.terms import BlankNode, Iri
 from freshet.rdf.values import Ids
 
 AnyType = TypeVar("AnyType", bound=np.generic)
@@ -231,4 +231,4 @@ def _compare(
 
 def _is_node(expression: Expression) -> bool:
     """Whether an expression is an IRI or a blank node that the query names."""
-    return isinstance(expression, algebra.Constant) and not isinstance(expression.term, Literal)
+    return isinstance(expression, algebra.Constant) and isinstance(expression.term, Iri | BlankNode)

@@ -8,14 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from freshet.expressions import casts, forms, hashes, jena, mathematics, nodes, numbers, patterns, strings, times
+from freshet.expressions import (
+    casts,
+    forms,
+    hashes,
+    jena,
+    mathematics,
+    nodes,
+    numbers,
+    patterns,
+    strings,
+    times,
+    triple_terms,
+)
 from freshet.expressions.columns import Column
 
 Function = Callable[..., Column]
 
 FUNCTIONS: dict[str, Function] = {
     name: function
-    for family in (forms, nodes, strings, patterns, numbers, mathematics, times, hashes, casts, jena)
+    for family in (forms, nodes, triple_terms, strings, patterns, numbers, mathematics, times, hashes, casts, jena)
     for name, function in family.FUNCTIONS.items()
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from freshet.rdf.deadline import QueryStoppedError, current
-from freshet.rdf.terms import XSD
+from freshet.rdf.terms import TRIPLE_START, XSD
 
 LONGEST_TEXT = 1 << 27  # characters that a function gives; a longer one could not be looked at between two checks
 
@@ -49,7 +49,7 @@ def simple(key: str) -> str | None:
 
 def iri(key: str) -> str | None:
     """An IRI without its brackets."""
-    return key[1:-1] if key.startswith("<") else None
+    return key[1:-1] if key.startswith("<") and not key.startswith(TRIPLE_START) else None
 
 
 def simple_key(lexical: str) -> str:

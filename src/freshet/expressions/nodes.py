@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from freshet.expressions.columns import Column, ColumnBatch, Keys, Truths
-from freshet.expressions.distinct import apply, encode, keys_of, read
+from freshet.expressions.distinct import apply, encode, keys_of, read, truths_of
 from freshet.expressions.lexical import iri, literal, simple, simple_key
 from freshet.kernels import term_text, values
 from freshet.kernels.comparison import ERROR, FALSE, TRUE
 from freshet.rdf.arrow import key_ranges
-from freshet.rdf.terms import RDF_LANG_STRING, XSD_STRING
+from freshet.rdf.terms import DIRECTIONS, RDF_DIR_LANG_STRING, RDF_LANG_STRING, XSD_STRING
 from freshet.rdf.values import Ids
 from freshet.syntax.iris import resolve, split_iri
 
@@ -72,7 +72,7 @@ def _iri(batch: ColumnBatch, argument: Column) -> Keys:
 
 
 def _typed(lexical: str, datatype: str) -> str | None:
-    if datatype == RDF_LANG_STRING.value:  # a language tag would be missing
+    if datatype in (RDF_LANG_STRING.value, RDF_DIR_LANG_STRING.value):  # a language tag would be missing
         return None
     return simple_key(lexical) if datatype == XSD_STRING.value else f'"{lexical}"^^<{datatype}>'
 
@@ -87,6 +87,34 @@ def _lang_literal(lexical: str, tag: str) -> str | None:
 
 def _strlang(batch: ColumnBatch, lexical: Column, tag: Column) -> Keys:
     return keys_of(apply(_lang_literal, read(batch, lexical, simple), read(batch, tag, simple)))
+
+
+def _directed_literal(lexical: str, tag: str, direction: str) -> str | None:
+    found = _lang_literal(lexical, tag)
+    return None if found is None or direction not in DIRECTIONS else f"{found}--{direction}"
+
+
+def _strlangdir(batch: ColumnBatch, lexical: Column, tag: Column, direction: Column) -> Keys:
+    return keys_of(apply(_directed_literal, *(read(batch, each, simple) for each in (lexical, tag, direction))))
+
+
+def _tag_of(key: str) -> tuple[str, str] | None:
+    """The language and the base direction of a literal, empty where it has none."""
+    parts = literal(key)
+    if parts is None:
+        return None
+    language, _, direction = parts[1].removeprefix("@").partition("--") if parts[1][:1] == "@" else ("", "", "")
+    return language, direction
+
+
+def _langdir(batch: ColumnBatch, argument: Column) -> Keys:
+    tags = read(batch, argument, _tag_of)
+    return keys_of(apply(lambda tag: simple_key(tag[1]), tags))
+
+
+def _has_tag(part: int, batch: ColumnBatch, argument: Column) -> Truths:
+    """hasLANG and hasLANGDIR: false for terms that are no literals."""
+    return truths_of(read(batch, argument, lambda key: bool((_tag_of(key) or ("", ""))[part])))
 
 
 def _scalar(text: str) -> pa.Scalar:
@@ -159,6 +187,11 @@ FUNCTIONS: dict[str, Callable[..., Column]] = {
     "URI": _iri,
     "STRDT": _strdt,
     "STRLANG": _strlang,
+    "STRLANGDIR": _strlangdir,
+    "LANGDIR": _langdir,
+    "HASLANG": partial(_has_tag, 0),
+    "HASLANGDIR": partial(_has_tag, 1),
+    "ISTRIPLE": _kinds(values.TRIPLE_TERM),
     "BNODE": _bnode,
     LABELLED_NODE: _labelled_node,
     "UUID": partial(_uuid, "<urn:uuid:", ">"),

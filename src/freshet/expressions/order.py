@@ -1,8 +1,9 @@
 """The order of ORDER BY (SPARQL 1.1, 15.1), which MIN and MAX follow too.
 
-Every distinct term gets a rank, and rows are sorted by ranks: unbound, blank nodes, IRIs, literals. Among literals:
-numbers by value, dates and times by the moment (as if UTC where there is no time zone), booleans, then all others by
-their text and by what follows it. Numbers of one value share a rank, so that the next condition decides.
+Every distinct term gets a rank, and rows are sorted by ranks: unbound, blank nodes, IRIs, literals, triple terms. Among
+literals: numbers by value, dates and times by the moment (as if UTC where there is no time zone), booleans, then all
+others by their text and by what follows it. Triple terms go by their subjects, then predicates, then objects. Numbers
+of one value share a rank, so that the next condition decides.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from freshet.expressions.distinct import encode
+from freshet.expressions.triple_terms import part_columns
 from freshet.kernels import values as kinds
 from freshet.kernels.values import Values
 from freshet.rdf.deadline import current
@@ -33,6 +35,7 @@ _CLASSES[kinds.IRI] = 2
 _CLASSES[kinds.INTEGER : kinds.DOUBLE + 1] = _NUMBERS
 _CLASSES[kinds.DATE_TIME : kinds.TIME_LOCAL + 1] = _MOMENTS
 _CLASSES[kinds.BOOLEAN] = _BOOLEANS
+_CLASSES[kinds.TRIPLE_TERM] = 7
 
 
 def order(columns: list[tuple[Ids, bool]], dictionary: Dictionary) -> Ids:
@@ -69,7 +72,10 @@ def term_ranks(ids: Ids, dictionary: Dictionary) -> Ids:
     found = values(dictionary, ids)
     classes = _CLASSES[found.kinds]
     by_value = (classes >= _NUMBERS) & (classes <= _BOOLEANS)
-    texts = _text_ranks(ids, found, ~by_value & (found.kinds != kinds.NOTHING), dictionary)
+    triples = found.kinds == kinds.TRIPLE_TERM
+    texts = _text_ranks(ids, found, ~by_value & ~triples & (found.kinds != kinds.NOTHING), dictionary)
+    if triples.any():
+        texts[triples] = _triple_ranks(ids[triples], dictionary)
     nan = np.isnan(found.reals)
     if (found.kinds == kinds.INTEGER).all() and np.abs(found.reals).max(initial=0.0) < _EXACT:
         found = found._replace(high=np.zeros_like(found.high), low=np.zeros_like(found.low))
@@ -100,6 +106,19 @@ def _steps(
     for array in (found.high, found.low):
         steps[1:] |= both & (array[places[1:]] != array[places[:-1]])
     return steps
+
+
+def _triple_ranks(ids: Ids, dictionary: Dictionary) -> Ids:
+    """The places of triple terms in their order."""
+    columns = []
+    for column in part_columns(dictionary, ids):
+        distinct, places = encode(column)
+        columns.append(term_ranks(distinct, dictionary)[places])
+    ranks, places = np.empty(ids.size, np.int64), np.lexsort(columns[::-1])
+    rows = np.stack(columns, axis=1)[places]
+    steps = (rows[1:] != rows[:-1]).any(axis=1)
+    ranks[places] = np.concatenate([[0], np.cumsum(steps)])
+    return ranks
 
 
 def _text_ranks(ids: Ids, found: Values, chosen: NDArray[np.bool_], dictionary: Dictionary) -> NDArray[np.float64]:

@@ -116,7 +116,7 @@ class EndpointViews:
         term = self._dictionary.decode(endpoint)
         pattern = self._pattern
         if not isinstance(term, Iri):
-            kind = "a blank node" if isinstance(term, BlankNode) else "a literal"  # whose text may be private
+            kind = "a blank node" if isinstance(term, BlankNode) else "no IRI"  # whose text may be private
             return f"SERVICE ?{pattern.variable} is {kind}, which is no endpoint"
         try:
             view = self._views.view(term.value, pattern.query, pattern.keys, pattern.slide_ms)

@@ -11,7 +11,7 @@ from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Node
 from freshet.federation.client import Columns
 from freshet.federation.local_view import Asked, LocalView, Needed, Refreshed, Resting
-from freshet.rdf.terms import BlankNode, Iri, Literal
+from freshet.rdf.terms import BlankNode, Iri, Literal, TripleTerm
 
 
 def number_endpoints(pattern: Node) -> tuple[Node, tuple[str, ...]]:
@@ -29,7 +29,7 @@ def _numbered(part: Any, names: dict[str, Variable]) -> Any:
             return part if name.startswith(".") else names.setdefault(name, Variable(f"v{len(names)}"))
         case tuple():
             return tuple(_numbered(each, names) for each in part)
-        case Iri() | Literal() | BlankNode():
+        case Iri() | Literal() | BlankNode() | TripleTerm():
             return part
     if not is_dataclass(part) or isinstance(part, type):
         return part

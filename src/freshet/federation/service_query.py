@@ -10,7 +10,7 @@ from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import BGP, Node, PatternTerm, TriplePattern
 from freshet.algebra.scope import visible_variables
 from freshet.algebra.sparql import pattern_text, plain_text
-from freshet.rdf.terms import BlankNode, Term
+from freshet.rdf.terms import Term, has_blank_node
 
 Row = tuple[Term, ...]
 
@@ -39,7 +39,7 @@ class ServiceQuery:
 
     def batches(self, names: Sequence[str], rows: Sequence[Row], size: int) -> Iterator[str]:
         """The solutions that fit one of the rows, in queries of a number of rows each."""
-        sendable = [row for row in rows if not any(isinstance(term, BlankNode) for term in row)]
+        sendable = [row for row in rows if not any(map(has_blank_node, row))]
         head = " ".join(plain_text(Variable(name)) for name in names)
         for first in range(0, len(sendable), size):
             some = " ".join(f"({' '.join(map(plain_text, row))})" for row in sendable[first : first + size])
@@ -48,7 +48,7 @@ class ServiceQuery:
     def single_query(self, names: Sequence[str], row: Row) -> str | None:
         """The solutions that fit one row, in SPARQL 1.0; None where there can be none. The row's names are left out
         of the answer where the pattern is a basic graph pattern, which has them filled in."""
-        if any(isinstance(term, BlankNode) for term in row):
+        if any(map(has_blank_node, row)):
             return None
         if isinstance(self.pattern, BGP):
             rest = tuple(name for name in self.variables if name not in names)

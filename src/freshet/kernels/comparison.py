@@ -21,6 +21,7 @@ from freshet.kernels.values import (
     OTHER,
     STRING,
     TIME_LOCAL,
+    TRIPLE_TERM,
     UNKNOWN,
     inline_exact,
     inline_kind,
@@ -41,7 +42,8 @@ DIFFERENT = 4  # not equal, and there is no order
 UNORDERED = 5  # not equal, not less and not greater: NaN
 TEXT = 6  # two different strings, whose order needs the dictionary
 DICTIONARY = 7  # nothing is known without the dictionary
-CODES = 8
+TRIPLES = 8  # two different triple terms, whose terms may still have equal values
+CODES = 9
 
 _ZONES_MS = 14 * 3_600_000  # a time without zone may be this far from UTC
 _ZONES = 14 * 3600 * 10**18
@@ -128,7 +130,7 @@ def compare_terms(left_kind, left_high, left_low, left_real, right_kind, right_h
     if same:
         return EQUAL
     if max(left_kind, right_kind) >= IRI:
-        return DIFFERENT
+        return TRIPLES if left_kind == right_kind and left_kind == TRIPLE_TERM else DIFFERENT
     if max(left_kind, right_kind) >= OTHER:  # an unknown value, but never one with a language tag
         return DIFFERENT if min(left_kind, right_kind) == LANGUAGE_STRING else FAILED
     if left_kind == right_kind and left_kind >= STRING:

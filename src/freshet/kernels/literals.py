@@ -264,7 +264,9 @@ def _term(data, start, end):
     """Kind, high, low, real, and whether the real is to be read from the text."""
     nothing_high, nothing_low = np.int64(0), _NO_WORD
     if data[start] != QUOTE:
-        kind = values.IRI if data[start] == ord("<") else values.BLANK_NODE
+        kind = values.BLANK_NODE
+        if data[start] == ord("<"):
+            kind = values.TRIPLE_TERM if data[start + 1] == ord("<") else values.IRI
         return kind, nothing_high, nothing_low, np.float64(end - start), False
     first, last = start + 1, lexical_end(data, start, end)
     kind = _datatype_kind(data, last, end)

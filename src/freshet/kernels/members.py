@@ -1,9 +1,9 @@
 """The distinct terms of groups, and their order.
 
-Order: blank nodes, IRIs, numbers, dates and times, booleans, other literals by their text. Numbers of equal value go by
-type and then by id, so that the order is total and no answer depends on the order of arrival. What the order looks at
-is laid out as whole numbers to be compared one after the other; terms that go by their text are compared in the
-dictionary, where the bytes are.
+Order: blank nodes, IRIs, numbers, dates and times, booleans, other literals by their text, triple terms by theirs.
+Numbers of equal value go by type and then by id, so that the order is total and no answer depends on the order of
+arrival. What the order looks at is laid out as whole numbers to be compared one after the other; terms that go by
+their text are compared in the dictionary, where the bytes are.
 
 Most of the time goes into waiting for memory, so all that is kept of a member is in one line of the cache, also its
 links in heaps (`freshet.kernels.heaps`): eight words, some of which are used as two halves.
@@ -17,7 +17,7 @@ from freshet.kernels.comparison import lexical_end, order_of
 from freshet.kernels.dictionary import key_range
 from freshet.kernels.jit import inlined, leaf
 from freshet.kernels.lexical import LONGEST_KEY, write_decimal
-from freshet.kernels.values import BLANK_NODE, BOOLEAN, DOUBLE, FLOAT, IRI, TIME_LOCAL
+from freshet.kernels.values import BLANK_NODE, BOOLEAN, DOUBLE, FLOAT, IRI, TIME_LOCAL, TRIPLE_TERM
 
 NIL = -1
 
@@ -33,6 +33,7 @@ _NUMBERS = 2
 _MOMENTS = 3
 _BOOLEANS = 4
 _OTHERS = 5
+_TRIPLE_TERMS = 6
 
 
 # Columns of `MemberArrays.words`.
@@ -69,7 +70,9 @@ def _class(kind):
         return _NUMBERS
     if kind == BOOLEAN:
         return _BOOLEANS
-    return _MOMENTS if kind <= TIME_LOCAL else _OTHERS
+    if kind <= TIME_LOCAL:
+        return _MOMENTS
+    return _TRIPLE_TERMS if kind == TRIPLE_TERM else _OTHERS
 
 
 @leaf
@@ -144,7 +147,7 @@ def compare_members(words, halves, texts, left, right):
     class_, other_class = halves[left, _KIND] >> _KIND_BITS, halves[right, _KIND] >> _KIND_BITS
     if class_ != other_class:
         return order_of(class_, other_class)
-    if class_ <= _IRIS or class_ == _OTHERS:
+    if class_ <= _IRIS or class_ >= _OTHERS:
         return _compare_texts(texts, words[left, ID], words[right, ID])
     for column in range(_REAL, _LOW + 1):
         if words[left, column] != words[right, column]:

@@ -3,7 +3,7 @@
 | class | terms | FIRST, SECOND, THIRD |
 | --- | --- | --- |
 | 0 | unbound | 0 |
-| 1, 2, 6 | blank nodes, IRIs, other literals | the first 24 bytes of the text |
+| 1, 2, 6, 7 | blank nodes, IRIs, other literals, triple terms | the first 24 bytes of the text |
 | 3 | numbers | float64 in order (NaN last), then the exact number |
 | 4 | dates and times | 0, then the time since 1970 |
 | 5 | booleans | as float64 |
@@ -34,6 +34,7 @@ from freshet.kernels.values import (
     IRI,
     NOTHING,
     TIME_LOCAL,
+    TRIPLE_TERM,
     UNKNOWN,
     plain_number,
     value_of,
@@ -47,6 +48,7 @@ _NUMBERS = 3
 _MOMENTS = 4
 _BOOLEANS = 5
 _OTHERS = 6
+_TRIPLE_TERMS = 7
 
 # Columns of the keys of rows: GROUP, those of each condition, and last the number of the arrival.
 GROUP = 0
@@ -93,6 +95,8 @@ def _class(kind):
         return _MOMENTS
     if kind == IRI:
         return _IRIS
+    if kind == TRIPLE_TERM:
+        return _TRIPLE_TERMS
     return _BLANK_NODES if kind == BLANK_NODE else _OTHERS
 
 

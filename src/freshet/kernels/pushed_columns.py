@@ -10,7 +10,7 @@ from freshet.kernels.statements import holds_checked
 from freshet.kernels.terms import QUOTE, inline_id
 
 BLOCK = 64
-IRI, BLANK_NODE, LITERAL = 1, 2, 4  # kinds of terms, to be added up
+IRI, BLANK_NODE, LITERAL, TRIPLE_TERM = 1, 2, 4, 8  # kinds of terms, to be added up
 _LESS = ord("<")
 _NOWHERE, _AS_BEFORE = np.int64(-1), np.int64(-2)
 
@@ -75,8 +75,10 @@ def first_misplaced(slots, heap, ids, kinds):
             return row
         kind = LITERAL
         if term_id > 0:
-            byte = heap[slots[find_slot(slots, term_id) + 1] + LENGTH_BYTES]
-            kind = IRI if byte == _LESS else LITERAL if byte == QUOTE else BLANK_NODE
+            start = slots[find_slot(slots, term_id) + 1] + LENGTH_BYTES
+            kind = LITERAL if heap[start] == QUOTE else BLANK_NODE
+            if heap[start] == _LESS:
+                kind = TRIPLE_TERM if heap[start + 1] == _LESS else IRI
         if kind & kinds == 0:
             return row
     return -1

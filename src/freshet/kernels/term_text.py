@@ -3,7 +3,7 @@
 import numpy as np
 
 from freshet.kernels.comparison import lexical_end
-from freshet.kernels.jit import njit
+from freshet.kernels.jit import leaf, njit
 from freshet.kernels.terms import QUOTE
 
 STR = 0
@@ -11,8 +11,11 @@ LANG = 1
 DATATYPE = 2
 
 _LANG_STRING = np.frombuffer(b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>", np.uint8).copy()
+_DIRECTED = np.frombuffer(b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString>", np.uint8).copy()
 _STRING = np.frombuffer(b"<http://www.w3.org/2001/XMLSchema#string>", np.uint8).copy()
-_MOST_ADDED = max(_LANG_STRING.size, _STRING.size)
+_MOST_ADDED = max(_DIRECTED.size, _STRING.size)
+_DIRECTION = len("--ltr")
+_DASH = ord("-")
 
 
 @njit
@@ -31,6 +34,12 @@ def _write_quoted(out, at, data, start, end):
     return at + 1
 
 
+@leaf
+def has_direction(data, end):
+    """Whether a literal's key that ends with a language tag has a base direction behind the language."""
+    return data[end - _DIRECTION] == _DASH and data[end - _DIRECTION + 1] == _DASH
+
+
 @njit
 def rewrite_keys(function, data, starts, ends):
     """The keys that a function gives: their bytes, and where each starts (-1 for an error) and ends."""
@@ -44,15 +53,18 @@ def rewrite_keys(function, data, starts, ends):
             continue
         first = at
         if data[start] != QUOTE:
-            if function == STR and data[start] == ord("<"):
+            if function == STR and data[start] == ord("<") and data[start + 1] != ord("<"):
                 at = _write_quoted(out, at, data, start + 1, end - 1)
         else:
             last = lexical_end(data, start, end)
             tagged = last + 1 < end and data[last + 1] == ord("@")
+            directed = tagged and has_direction(data, end)
             if function == STR:
                 at = _copy(out, at, data, start, last + 1)
             elif function == LANG:
-                at = _write_quoted(out, at, data, last + 2 if tagged else end, end)
+                at = _write_quoted(out, at, data, last + 2 if tagged else end, end - _DIRECTION if directed else end)
+            elif directed:
+                at = _copy(out, at, _DIRECTED, 0, _DIRECTED.size)
             elif tagged:
                 at = _copy(out, at, _LANG_STRING, 0, _LANG_STRING.size)
             elif last + 1 == end:

@@ -9,6 +9,7 @@ from freshet.kernels import layout, wide
 from freshet.kernels.dictionary import BLOCK, LENGTH_BYTES, _record_length, find_slot, same_bytes
 from freshet.kernels.digits import EIGHT_DIGITS, are_eight, read_eight
 from freshet.kernels.hashing import word_64
+from freshet.kernels.iris import LESS
 from freshet.kernels.jit import leaf, njit
 from freshet.kernels.pieces import copy_bytes
 from freshet.kernels.prefetch import fetch
@@ -20,7 +21,7 @@ MOST_DIGITS = 18  # before the point, and after it, of decimals that are read he
 NO_DECIMALS = -1
 NOT_ALIKE = -1
 DOUBLES, NOT_KNOWN, OTHERS = range(3)
-LAST_CLASS = 2
+LAST_CLASS = 3
 _PLUS = ord("+")
 _TEN = np.uint64(10)
 _HASH = np.uint64(0x9E3779B97F4A7C15)
@@ -104,7 +105,7 @@ def find_texts(arrays, ids, head, tail, records):
             size = _record_length(heap, records[row])
             start = records[row] + LENGTH_BYTES
             end = start + size
-            if size <= tail.size or heap[start] != head:
+            if size <= tail.size or heap[start] != head or (head == LESS and heap[start + 1] == LESS):
                 return np.int64(NOT_ALIKE)
             if not same_bytes(read_only(heap), end - tail.size, tail, np.int64(0), np.int64(tail.size)):
                 return np.int64(NOT_ALIKE)

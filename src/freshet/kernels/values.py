@@ -34,9 +34,10 @@ OTHER = 14  # a literal whose value is not known here; from here on, terms have 
 ILL_TYPED = 15  # a literal whose lexical form is not one of its datatype's
 IRI = 16  # from here on, no literals
 BLANK_NODE = 17
+TRIPLE_TERM = 18
 UNKNOWN = 255  # a dictionary id that the table does not have yet
 
-KINDS = 18
+KINDS = 19
 
 _FLOAT_POWERS = np.array([10.0**exponent for exponent in range(23)])
 _UNITS_PER_MS_SCALE = 3  # a millisecond is 1 / 10**3 seconds

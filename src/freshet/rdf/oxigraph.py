@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pyoxigraph
 
 from freshet.rdf.errors import InputError
-from freshet.rdf.terms import XSD
+from freshet.rdf.terms import MOST_NESTED, XSD, triple_key
 
 _PLACE = re.compile(r"Parser error at (?:line \d+ (?:column \d+|between columns \d+ and \d+)|between .*?): ")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -18,22 +18,32 @@ ParsedTerm = pyoxigraph.NamedNode | pyoxigraph.BlankNode | pyoxigraph.Literal | 
 
 
 def parsed_key(term: ParsedTerm | pyoxigraph.DefaultGraph, blank_scope: str) -> str:
-    """The dictionary's key of a parsed term (see `term_key`); blank node labels get the scope in front.
-
-    The terms that came with RDF 1.2 are refused.
-    """
+    """The dictionary's key of a parsed term (see `term_key`); blank node labels get the scope in front."""
     if isinstance(term, pyoxigraph.NamedNode):
         return f"<{term.value}>"
     if isinstance(term, pyoxigraph.BlankNode):
         return f"_:{scoped_label(term.value, blank_scope)}"
     if isinstance(term, pyoxigraph.Literal):
-        if term.direction is not None:
-            raise InputError("a literal with a base direction is RDF 1.2, which is not supported")
         if term.language is not None:
-            return f'"{term.value}"@{term.language.lower()}'
+            direction = "" if term.direction is None else f"--{term.direction.value}"
+            return f'"{term.value}"@{term.language.lower()}{direction}'
         datatype = term.datatype.value
         return f'"{term.value}"' if datatype == _XSD_STRING else f'"{term.value}"^^<{datatype}>'
-    raise InputError("a triple term is RDF 1.2, which is not supported")
+    assert isinstance(term, pyoxigraph.Triple)
+    return _triple_key(term, blank_scope)
+
+
+def _triple_key(triple: pyoxigraph.Triple, blank_scope: str) -> str:
+    """Of triple terms only the object can be a triple term."""
+    outer = [triple]
+    while isinstance(object_ := outer[-1].object, pyoxigraph.Triple):
+        outer.append(object_)
+        if len(outer) > MOST_NESTED:
+            raise InputError(f"more than {MOST_NESTED} triple terms within one another")
+    key = parsed_key(object_, blank_scope)
+    for each in reversed(outer):
+        key = triple_key(parsed_key(each.subject, blank_scope), parsed_key(each.predicate, blank_scope), key)
+    return key
 
 
 def scoped_label(label: str, blank_scope: str) -> str:

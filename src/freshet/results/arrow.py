@@ -1,7 +1,8 @@
-"""Solutions as Arrow: a column a variable, every term a struct in the words of SPARQL 1.1 JSON.
+"""Solutions as Arrow: a column a variable, every term a struct in the words of SPARQL JSON.
 
-`type` is uri, literal or bnode; `datatype` is null for plain strings and for literals with a language, and an unbound
-variable is a null struct.
+`type` is uri, literal, bnode or triple; `datatype` is null for plain strings and for literals with a language, and an
+unbound variable is a null struct. A base direction stands behind the language, `ar--rtl`, and the value of a triple
+term is its N-Triples form.
 """
 
 from __future__ import annotations

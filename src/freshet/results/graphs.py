@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,13 +9,10 @@ import pyoxigraph
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
-from freshet.rdf.terms import RDF, XSD
+from freshet.rdf.terms import RDF, XSD, key_text
 from freshet.results.report import GraphAnswer
-from freshet.results.rows import Frame, each_cell, literal_parts, write_pieces
+from freshet.results.rows import Frame, each_cell, write_pieces
 
-_NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
-_NEEDS_ESCAPES = re.compile(r'["\\\t\n\r]')
-_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _PREFIXES = {"rdf": RDF, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "xsd": XSD}
 
 
@@ -28,7 +24,7 @@ def write_ntriples(graph: GraphAnswer, dictionary: Dictionary) -> bytes:
 def ntriples_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes]:
     """The same, some lines at a time."""
     rows = graph.shown.rows
-    return write_pieces(rows, dictionary, each_cell(term_text), statement_frame(rows.shape[1]))
+    return write_pieces(rows, dictionary, each_cell(key_text), statement_frame(rows.shape[1]))
 
 
 def statement_frame(width: int, end: str = " .\n") -> Frame:
@@ -56,7 +52,10 @@ def rdf_xml_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes
 
 def json_ld_pieces(graph: GraphAnswer, dictionary: Dictionary) -> Iterator[bytes]:
     """https://www.w3.org/TR/json-ld11/, expanded."""
-    yield _serialized(graph, dictionary, pyoxigraph.RdfFormat.JSON_LD)
+    try:
+        yield _serialized(graph, dictionary, pyoxigraph.RdfFormat.JSON_LD)
+    except OSError as error:
+        raise InputError(f"the graph cannot be written as JSON-LD: {error}") from None
 
 
 def _serialized(graph: GraphAnswer, dictionary: Dictionary, form: pyoxigraph.RdfFormat) -> bytes:
@@ -67,19 +66,3 @@ def _serialized(graph: GraphAnswer, dictionary: Dictionary, form: pyoxigraph.Rdf
     used = {prefix: space for prefix, space in _PREFIXES.items() if space.encode() in lines}
     prefixes = used if form in (pyoxigraph.RdfFormat.TURTLE, pyoxigraph.RdfFormat.TRIG) else {}
     return pyoxigraph.serialize(triples, format=form, prefixes=prefixes) or b""
-
-
-def term_text(key: str) -> str:
-    """A term as N-Triples writes it. What cannot stand in an IRI, and none should have, is escaped."""
-    if key.startswith("<"):
-        return f"<{_NOT_IN_IRI.sub(_escape, key[1:-1])}>"
-    if key.startswith("_"):
-        return key
-    lexical, suffix = literal_parts(key)
-    if _NEEDS_ESCAPES.search(lexical):
-        lexical = lexical.translate(_ESCAPES)
-    return f'"{lexical}"{suffix}'
-
-
-def _escape(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04X}"

@@ -11,20 +11,23 @@ from numpy.typing import NDArray
 
 from freshet.kernels.pieces import join_pieces
 from freshet.rdf.arrow import key_ranges, large_strings, numbers, read_only, texts
+from freshet.rdf.terms import TRIPLE_START
 
 Ids = NDArray[np.int64]
 
 IRI, LITERAL, BLANK_NODE = ord("<"), ord('"'), ord("_")
+TRIPLE_TERM = ord("(")  # the kind of keys that begin with `<<(`
 
 
-_TYPES = texts(["uri", "literal", "bnode"])
+_TYPES = texts(["uri", "literal", "bnode", "triple"])
 
 
 class KeyParts(NamedTuple):
     """One row a key; all parts of a null are null.
 
-    `kinds` are the keys' first bytes: IRI, LITERAL, BLANK_NODE, 0 for a null. `values` are IRIs, lexical forms and
-    labels. `suffixes` are what follows a lexical form: nothing, `@language` or `^^<datatype>`.
+    `kinds` are the keys' first bytes: IRI, LITERAL, BLANK_NODE, or else TRIPLE_TERM, 0 for a null. `values` are IRIs,
+    lexical forms, labels, and the whole of triple terms. `suffixes` are what follows a lexical form: nothing,
+    `@language` or `^^<datatype>`.
     """
 
     kinds: NDArray[np.uint8]
@@ -41,18 +44,20 @@ def common_tail(keys: pa.Array) -> str | None:
     ('"@en', None)
     """
     first = keys[0].as_py()
-    if first.startswith("_"):
+    if first.startswith(("_", TRIPLE_START)):
         return None
     tail: str = first[first.rindex('"' if first.startswith('"') else ">") :]
     if len(keys) == 1:
         return tail
     alike = pc.and_(pc.starts_with(keys, first[0]), pc.ends_with(keys, tail))
+    if tail == ">":
+        alike = pc.and_not(alike, pc.starts_with(keys, TRIPLE_START))
     return tail if pc.all(alike).as_py() else None
 
 
 def term_types(kinds: NDArray[np.uint8]) -> pa.Array:
-    """The types that SPARQL 1.1 JSON gives terms, by the kinds of their keys; that of a null is any."""
-    numbered = np.where(kinds == IRI, 0, np.where(kinds == LITERAL, 1, 2))
+    """The types that SPARQL JSON gives terms, by the kinds of their keys; that of a null is any."""
+    numbered = np.where(kinds == IRI, 0, np.where(kinds == LITERAL, 1, np.where(kinds == TRIPLE_TERM, 3, 2)))
     return _TYPES.take(numbers(numbered))
 
 
@@ -68,12 +73,14 @@ def split_keys(keys: pa.Array) -> KeyParts:
     starts = np.where(valid, starts, ends)
     kinds = np.zeros(starts.size, np.uint8)
     kinds[valid] = data[starts[valid]]
+    named = np.flatnonzero(kinds == IRI)
+    kinds[named[data[starts[named] + 1] == IRI]] = TRIPLE_TERM
     literal = kinds == LITERAL
     value_ends = ends - (kinds == IRI)
     if literal.any():  # what follows the last quotation mark is the suffix: it can hold none
         quotes = np.flatnonzero(data == LITERAL)
         value_ends[literal] = quotes[np.searchsorted(quotes, ends[literal]) - 1]
-    value_starts = starts + valid + (kinds == BLANK_NODE)
+    value_starts = starts + (valid & (kinds != TRIPLE_TERM)) + (kinds == BLANK_NODE)
     suffix_starts = np.where(literal, value_ends + 1, ends)
     bounds = np.stack([value_starts, value_ends, suffix_starts, ends], axis=1)
     return KeyParts(kinds, _texts(data, bounds, 0, valid), _texts(data, bounds, 2, valid))

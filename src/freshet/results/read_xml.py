@@ -6,24 +6,30 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from freshet.rdf.errors import InputError
+from freshet.rdf.terms import MOST_NESTED
 from freshet.results.table import Table, TermKeys, check_variables
 
 _NAMESPACE = "http://www.w3.org/2005/sparql-results#"
 _LANGUAGE = "http://www.w3.org/XML/1998/namespace lang"
+_DIRECTION = "http://www.w3.org/2005/11/its dir"
+_ROLES = ("subject", "predicate", "object")
+_HOLDERS = ("binding", *_ROLES)  # of terms
 # where each element may stand
 _PARENTS = {
-    "sparql": "",
-    "head": "sparql",
-    "variable": "head",
-    "link": "head",
-    "results": "sparql",
-    "boolean": "sparql",
-    "result": "results",
-    "binding": "result",
-    "uri": "binding",
-    "bnode": "binding",
-    "literal": "binding",
-    "unbound": "binding",
+    "sparql": ("",),
+    "head": ("sparql",),
+    "variable": ("head",),
+    "link": ("head",),
+    "results": ("sparql",),
+    "boolean": ("sparql",),
+    "result": ("results",),
+    "binding": ("result",),
+    "uri": _HOLDERS,
+    "bnode": _HOLDERS,
+    "literal": _HOLDERS,
+    "triple": _HOLDERS,
+    "unbound": ("binding",),
+    **dict.fromkeys(_ROLES, ("triple",)),
 }
 _WITH_TEXT = {"boolean", "uri", "bnode", "literal"}
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
@@ -48,6 +54,7 @@ class _Reader:
         self.value: bool | None = None
         self.variable = ""
         self.row: dict[str, str | None] = {}
+        self.triples: list[dict[str, str]] = []  # triple terms that are open, the innermost last
         self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self.start
@@ -72,7 +79,7 @@ class _Reader:
         space, _, local = name.rpartition(" ")
         if space != _NAMESPACE or local not in _PARENTS:
             self.wrong(f"<{local}> is no element of SPARQL results")
-        if _PARENTS[local] != self.open[-1]:
+        if self.open[-1] not in _PARENTS[local]:
             self.wrong(f"<{local}> cannot stand in <{self.open[-1]}>" if self.open[-1] else f"<{local}> is no root")
         self.open.append(local)
         self.text, self.attributes = "", attributes
@@ -83,6 +90,10 @@ class _Reader:
             self.table = Table(names)
         elif local == "result":
             self.row = {}
+        elif local == "triple":
+            self.triples.append({})
+            if len(self.triples) > MOST_NESTED:
+                self.wrong(f"more than {MOST_NESTED} triple terms within one another")
         elif local == "binding":
             self.variable = self.attribute("name")
             if self.variable not in self.names:
@@ -98,10 +109,10 @@ class _Reader:
 
     def end(self, name: str) -> None:
         local = self.open.pop()
-        if local in ("uri", "bnode", "literal", "unbound"):
-            if self.variable in self.row:
-                self.wrong(f"the variable ?{self.variable} has two terms")
-            self.row[self.variable] = self.term(local)
+        if local in ("uri", "bnode", "literal", "triple", "unbound"):
+            self.put(self.term(local))
+        elif local in _ROLES and local not in self.triples[-1]:
+            self.wrong(f"<{local}> has no term")
         elif local == "binding" and self.variable not in self.row:
             self.wrong(f"the variable ?{self.variable} has no term")
         elif local == "result" and self.table is not None:
@@ -112,15 +123,31 @@ class _Reader:
                 self.wrong(f"<boolean> is true or false, not {self.text.strip()[:40]!r}")
             self.value = _BOOLEANS[self.text.strip()]
 
+    def put(self, term: str | None) -> None:
+        """A term that has ended is that of the binding, or of the triple term, that is open."""
+        if self.open[-1] == "binding":
+            if self.variable in self.row:
+                self.wrong(f"the variable ?{self.variable} has two terms")
+            self.row[self.variable] = term
+        elif term is not None:
+            if self.open[-1] in self.triples[-1]:
+                self.wrong(f"<{self.open[-1]}> has two terms")
+            self.triples[-1][self.open[-1]] = term
+
     def term(self, kind: str) -> str | None:
         try:
+            if kind == "triple":
+                parts = self.triples.pop()
+                if missing := [role for role in _ROLES if role not in parts]:
+                    raise ValueError(f"<triple> has no <{missing[0]}>")
+                return self.keys.triple(*(parts[role] for role in _ROLES))
             if kind == "uri":
                 return self.keys.iri(self.text.strip())
             if kind == "bnode":
                 return self.keys.blank_node(self.text.strip().removeprefix("_:"))
             if kind == "literal":
-                language = self.attributes.get(_LANGUAGE)
-                return self.keys.literal(self.text, language or None, self.attributes.get("datatype"))
+                language, direction = self.attributes.get(_LANGUAGE), self.attributes.get(_DIRECTION)
+                return self.keys.literal(self.text, language or None, self.attributes.get("datatype"), direction)
         except ValueError as error:
             self.wrong(f"?{self.variable}: {error}")
         return None

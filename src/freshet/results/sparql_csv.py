@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
+from freshet.rdf.terms import TRIPLE_START
 from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, Ids, each_cell, literal_parts, write_pieces, write_rows
 from freshet.results.table import Table, TermKeys, check_variables, decode_text
@@ -49,6 +50,8 @@ def _field(key: str) -> str:
 
 
 def _csv_text(key: str) -> str:
+    if key.startswith(TRIPLE_START):
+        return key
     if key.startswith("<"):
         return key[1:-1]
     return key if key.startswith("_") else literal_parts(key)[0]

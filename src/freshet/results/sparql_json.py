@@ -1,4 +1,4 @@
-"""SPARQL 1.1 Query Results JSON Format, https://www.w3.org/TR/sparql11-results-json/"""
+"""SPARQL 1.2 Query Results JSON Format, https://www.w3.org/TR/sparql12-results-json/"""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from freshet.kernels.json_terms import json_terms
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
+from freshet.rdf.terms import MOST_NESTED
 from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, write_pieces, write_rows
 from freshet.results.table import Table, TermKeys, check_variables
@@ -74,7 +75,14 @@ def _read_bindings(variables: tuple[str, ...], bindings: list[Any], keys: TermKe
     return table
 
 
-def _term_key(term: Any, keys: TermKeys) -> str:
+def _term_key(term: Any, keys: TermKeys, depth: int = 0) -> str:
+    if isinstance(term, dict) and term.get("type") == "triple" and isinstance(parts := term.get("value"), dict):
+        if depth == MOST_NESTED:
+            raise ValueError(f"more than {MOST_NESTED} triple terms within one another")
+        if parts.keys() >= {"subject", "predicate", "object"}:
+            return keys.triple(
+                *[_term_key(parts[role], keys, depth + 1) for role in ("subject", "predicate", "object")]
+            )
     if isinstance(term, dict) and isinstance(value := term.get("value"), str):
         kind = term.get("type")
         if kind == "uri":
@@ -82,8 +90,8 @@ def _term_key(term: Any, keys: TermKeys) -> str:
         if kind == "bnode":
             return keys.blank_node(value.removeprefix("_:"))
         if kind in ("literal", "typed-literal"):  # the W3C's first note, of 2007, had the second; some still write it
-            language, datatype = term.get("xml:lang"), term.get("datatype")
-            if not isinstance(language, _MAYBE_TEXT) or not isinstance(datatype, _MAYBE_TEXT):
-                raise ValueError("xml:lang and datatype are strings")
-            return keys.literal(value, language, datatype)
+            parts = term.get("xml:lang"), term.get("datatype"), term.get("its:dir")
+            if not all(isinstance(part, _MAYBE_TEXT) for part in parts):
+                raise ValueError("xml:lang, its:dir and datatype are strings")
+            return keys.literal(value, *parts)
     raise ValueError(f"this is no term: {orjson.dumps(term).decode()[:80]}")

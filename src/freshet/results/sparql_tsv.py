@@ -1,14 +1,15 @@
-"""SPARQL 1.1 Query Results TSV Format, https://www.w3.org/TR/sparql11-results-csv-tsv/#tsv"""
+"""SPARQL 1.2 Query Results TSV Format, https://www.w3.org/TR/sparql12-results-csv-tsv/#tsv"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import cast
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.ids import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
-from freshet.results.graphs import term_text
+from freshet.rdf.terms import MOST_NESTED, key_text
 from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, each_cell, literal_parts, write_pieces
 from freshet.results.table import Table, TermKeys, check_variables, decode_text
@@ -22,7 +23,11 @@ _NUMBERS = {
 _SUFFIXES = {f"^^{datatype}": pattern for datatype, pattern in _NUMBERS.items()}
 _ABBREVIATED = {**_NUMBERS, XSD_BOOLEAN: re.compile("true|false")}
 _IRI = re.compile(r"<([^<>]*)>")
-_LITERAL = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')(?:@([A-Za-z][A-Za-z0-9-]*)|\^\^<([^<>]*)>)?""")
+_LITERAL = re.compile(
+    r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')(?:@([A-Za-z]+(?:-[A-Za-z0-9]+)*)(?:--([a-z]+))?|\^\^<([^<>]*)>)?"""
+)
+_PART = re.compile(rf"\s*({_IRI.pattern}|{_LITERAL.pattern}|[^\s<>\"']+)\s*")
+_TRIPLE = re.compile(r"<<\((.*)\)>>")
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _CHARACTERS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 
@@ -47,7 +52,7 @@ def _field(key: str) -> str:
         number = _SUFFIXES.get(suffix)
         if number and number.fullmatch(lexical):
             return lexical
-    return term_text(key)
+    return key_text(key)
 
 
 def read_tsv(data: bytes, keys: TermKeys, file: str | None) -> Table | bool:
@@ -85,18 +90,38 @@ def _header(line: str, file: str | None) -> tuple[str, ...]:
 def _key(text: str, keys: TermKeys) -> str | None:
     if not text:
         return None
+    if text.count("<<(") > MOST_NESTED:
+        raise ValueError(f"more than {MOST_NESTED} triple terms within one another")
+    if found := _TRIPLE.fullmatch(text):
+        return _triple_key(found[1], keys)
     if found := _IRI.fullmatch(text):
         return keys.iri(_unescape(found[1]))
     if text.startswith("_:"):
         return keys.blank_node(text[2:])
     if found := _LITERAL.fullmatch(text):
-        double, single, language, datatype = found.groups()
+        double, single, language, direction, datatype = found.groups()
         lexical = _unescape(double if double is not None else single)
-        return keys.literal(lexical, language, None if datatype is None else _unescape(datatype))
+        return keys.literal(lexical, language, None if datatype is None else _unescape(datatype), direction)
     for iri, pattern in _ABBREVIATED.items():
         if pattern.fullmatch(text):
             return keys.literal(text, None, iri.value)
     raise ValueError(f"this is no term as Turtle writes it: {text[:80]}")
+
+
+def _triple_key(text: str, keys: TermKeys) -> str:
+    """The key of a triple term by what is between its brackets."""
+    at, parts = 0, []
+    for _ in range(2):
+        found = _PART.match(text, at)
+        if found is None:
+            break
+        parts.append(_key(found[1], keys))
+        at = found.end()
+    parts.append(_key(text[at:].strip(), keys))
+    if len(parts) < 3 or None in parts:
+        raise ValueError(f"this is no triple term as Turtle writes it: <<({text[:80]})>>")
+    subject, predicate, object_ = cast("list[str]", parts)
+    return keys.triple(subject, predicate, object_)
 
 
 def _unescape(text: str) -> str:

@@ -1,4 +1,4 @@
-"""SPARQL Query Results XML Format (Second Edition), https://www.w3.org/TR/rdf-sparql-XMLres/"""
+"""SPARQL 1.2 Query Results XML Format, https://www.w3.org/TR/sparql12-results-xml/"""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.terms import TRIPLE_START, triple_parts
 from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, each_cell, literal_parts, write_pieces
 
 _START = b'<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">'
+_ITS = 'xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0"'
+_ROLES = ("subject", "predicate", "object")
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -28,6 +31,9 @@ def xml_pieces(answer: Solutions | BooleanAnswer, dictionary: Dictionary) -> Ite
 
 
 def _term_element(key: str) -> str:
+    if key.startswith(TRIPLE_START):
+        terms = zip(_ROLES, map(_term_element, triple_parts(key)), strict=True)
+        return f"<triple>{''.join(f'<{role}>{term}</{role}>' for role, term in terms)}</triple>"
     if key.startswith("<"):
         return f"<uri>{_text(key[1:-1])}</uri>"
     if key.startswith("_"):
@@ -36,7 +42,9 @@ def _term_element(key: str) -> str:
     if not suffix:
         return f"<literal>{_text(lexical)}</literal>"
     if suffix.startswith("@"):
-        return f"<literal xml:lang={quoteattr(suffix[1:])}>{_text(lexical)}</literal>"
+        language, _, direction = suffix[1:].partition("--")
+        directed = f" its:dir={quoteattr(direction)} {_ITS}" if direction else ""
+        return f"<literal xml:lang={quoteattr(language)}{directed}>{_text(lexical)}</literal>"
     return f"<literal datatype={quoteattr(suffix[3:-1])}>{_text(lexical)}</literal>"
 
 

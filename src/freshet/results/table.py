@@ -11,7 +11,15 @@ import pyarrow as pa
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.oxigraph import scoped_label
-from freshet.rdf.terms import RDF_LANG_STRING, XSD_STRING
+from freshet.rdf.terms import (
+    DIRECTIONS,
+    MOST_NESTED,
+    RDF_DIR_LANG_STRING,
+    RDF_LANG_STRING,
+    TRIPLE_START,
+    XSD_STRING,
+    triple_key,
+)
 from freshet.results.report import Solutions
 
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
@@ -54,16 +62,33 @@ class TermKeys:
             raise ValueError(f"{label!r} is no label of a blank node")
         return f"_:{scoped_label(safe_label(label), self.blank_scope)}"
 
-    def literal(self, lexical: str, language: str | None = None, datatype: str | None = None) -> str:
+    def literal(
+        self, lexical: str, language: str | None = None, datatype: str | None = None, direction: str | None = None
+    ) -> str:
         if language is not None:
             if not _LANGUAGE.fullmatch(language):
                 raise ValueError(f"{language!r} is no language tag")
-            if datatype not in (None, RDF_LANG_STRING.value):
+            if direction not in (None, *DIRECTIONS):
+                raise ValueError(f"{direction!r} is no base direction: ltr or rtl")
+            implied = RDF_LANG_STRING if direction is None else RDF_DIR_LANG_STRING
+            if datatype not in (None, implied.value):
                 raise ValueError(f"a literal has a language tag or the datatype <{datatype}>, not both")
-            return f'"{lexical}"@{language.lower()}'
-        if datatype == RDF_LANG_STRING.value:
-            raise ValueError("a literal of rdf:langString needs a language tag")
+            return f'"{lexical}"@{language.lower()}{"" if direction is None else f"--{direction}"}'
+        if direction is not None:
+            raise ValueError("a literal with a base direction needs a language tag")
+        if datatype in (RDF_LANG_STRING.value, RDF_DIR_LANG_STRING.value):
+            raise ValueError(f"a literal of <{datatype}> needs a language tag")
         return f'"{lexical}"' if datatype in (None, XSD_STRING.value) else f'"{lexical}"^^{self.iri(datatype or "")}'
+
+    def triple(self, subject: str, predicate: str, object_: str) -> str:
+        """The key of a triple term by those of its terms."""
+        if subject.startswith(('"', TRIPLE_START)):
+            raise ValueError("the subject of a triple term is an IRI or a blank node")
+        if not predicate.startswith("<") or predicate.startswith(TRIPLE_START):
+            raise ValueError("the predicate of a triple term is an IRI")
+        if object_.startswith(TRIPLE_START) and object_.count(TRIPLE_START) >= MOST_NESTED:
+            raise ValueError(f"more than {MOST_NESTED} triple terms within one another")
+        return triple_key(subject, predicate, object_)
 
 
 def safe_label(label: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from freshet.rdf.terms import BlankNode, Iri, Term
+from freshet.rdf.terms import BlankNode, Iri, Literal, Term
 from freshet.rdf.wording import show_count
 from freshet.results.report import Answer, BooleanAnswer, GraphAnswer, Report
 from freshet.results.terms import shown_rows
@@ -31,7 +31,13 @@ def answer_text(answer: Answer | Report) -> str:
 def _text(term: Term | None) -> str:
     if term is None:
         return ""
-    value = term.value if isinstance(term, Iri) else f"_:{term.label}" if isinstance(term, BlankNode) else term.lexical
+    match term:
+        case Iri(value) | Literal(value):
+            pass
+        case BlankNode(label):
+            value = f"_:{label}"
+        case _:
+            value = str(term)
     line = " ".join(value.split())
     return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 3] + "..."
 

@@ -13,7 +13,7 @@ from freshet.rdf.arrow import booleans, numbers
 from freshet.rdf.terms import XSD
 from freshet.rdf.values import values_of_keys
 from freshet.results.arrow import term_structs
-from freshet.results.keys import BLANK_NODE, LITERAL, common_tail, split_keys
+from freshet.results.keys import BLANK_NODE, LITERAL, TRIPLE_TERM, common_tail, split_keys
 
 Column = tuple[pa.Field, pa.Array]  # the field has no name
 
@@ -23,13 +23,14 @@ _END_OF_WIDEST = 10.0 ** (_WIDEST - _EXACT_DIGITS)
 _SECONDS_A_DAY = 86_400
 _DAYS_END = 1 << 31
 _DOUBLE = XSD + "double"
-_FIRST_SUFFIX = 2
-_OF_BLANK_NODES = 1 << 1
+_OF_IRIS, _OF_BLANK_NODES, _OF_TRIPLE_TERMS = range(3)
+_FIRST_SUFFIX = 3
+_ALWAYS_WRITTEN = 1 << _OF_BLANK_NODES | 1 << _OF_TRIPLE_TERMS
 _ENCODED = pa.dictionary(pa.int32(), pa.large_string())
-_TYPES = ("uri", "bnode", "literal")  # by classes; those of literals are one bit
+_TYPES = {1: "uri", 2: "bnode", 4: "triple", 8: "literal"}  # by the bits of classes; literals have one bit together
 _WRITTEN = {
-    classes: pa.field("", _ENCODED, metadata={"type": _TYPES[classes >> 1]} if classes in (1, 2, 4) else {})
-    for classes in range(1, 8)
+    classes: pa.field("", _ENCODED, metadata={"type": _TYPES[classes]} if classes in _TYPES else {})
+    for classes in range(1, 16)
 }
 
 
@@ -62,8 +63,8 @@ def written_terms(keys: pa.Array) -> pa.Array:
 
 
 def term_classes(keys: pa.Array, suffixes: dict[str, int]) -> NDArray[np.int32]:
-    """What terms have in common by their keys, none of which is null: 0 of IRIs, 1 of blank nodes, then the number that
-    `suffixes`, to which more are added, has for what follows a lexical form.
+    """What terms have in common by their keys, none of which is null: 0 of IRIs, 1 of blank nodes, 2 of triple terms,
+    then the number that `suffixes`, to which more are added, has for what follows a lexical form.
     """
     parts = split_keys(keys)
     distinct = parts.suffixes.dictionary_encode()
@@ -71,15 +72,19 @@ def term_classes(keys: pa.Array, suffixes: dict[str, int]) -> NDArray[np.int32]:
         suffixes.setdefault(suffix, _FIRST_SUFFIX + len(suffixes)) for suffix in distinct.dictionary.to_pylist()
     ]
     of_literals = np.array(numbered, np.int32)[distinct.indices.to_numpy()]
-    classes: NDArray[np.int32] = np.where(parts.kinds == LITERAL, of_literals, parts.kinds == BLANK_NODE)
-    return classes.astype(np.int32)
+    classes = np.full(len(keys), _OF_IRIS, np.int32)
+    classes[parts.kinds == BLANK_NODE] = _OF_BLANK_NODES
+    classes[parts.kinds == TRIPLE_TERM] = _OF_TRIPLE_TERMS
+    of_literal = parts.kinds == LITERAL
+    classes[of_literal] = of_literals[of_literal]
+    return classes
 
 
 def written_field(classes: int, several: bool) -> pa.Field | None:
     """The field of a column with terms of these classes, as `classes_among` has them; None where they have a type in
     common.
     """
-    return _WRITTEN.get(classes) if several or classes & _OF_BLANK_NODES else None
+    return _WRITTEN.get(classes) if several or classes & _ALWAYS_WRITTEN else None
 
 
 def _doubles(texts: pa.Array) -> pa.Array | None:
@@ -163,7 +168,8 @@ def term_texts(terms: pa.Array) -> pa.Array:
     end = pc.coalesce(_around('"@', language, ""), _around('"^^<', datatype, ">"), pa.scalar('"', pa.large_string()))
     literal = pc.binary_join_element_wise(_text('"'), value, end, _text(""))
     named = pc.if_else(pc.equal(kind, "uri"), _around("<", value, ">"), _around("_:", value, ""))
-    return pc.if_else(pc.equal(kind, "literal"), literal, named)
+    written = pc.if_else(pc.equal(kind, "triple"), value, named)
+    return pc.if_else(pc.equal(kind, "literal"), literal, written)
 
 
 def _around(before: str, texts: pa.Array, after: str) -> pa.Array:

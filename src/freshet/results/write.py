@@ -11,13 +11,13 @@ from freshet.algebra.nodes import StreamOperator
 from freshet.kernels.json_terms import json_terms
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
+from freshet.rdf.terms import key_text
 from freshet.results.answers import AnswerBatch
 from freshet.results.graphs import (
     json_ld_pieces,
     ntriples_pieces,
     rdf_xml_pieces,
     statement_frame,
-    term_text,
     trig_pieces,
     turtle_pieces,
     write_ntriples,
@@ -113,7 +113,7 @@ def _around(
 
 def _json_term(key: str) -> str:
     """A term of N-Triples within a string of JSON."""
-    return orjson.dumps(term_text(key)).decode()[1:-1]
+    return orjson.dumps(key_text(key)).decode()[1:-1]
 
 
 def _writer(writers: dict[str, Writer], format: str, kind: str) -> Writer:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from freshet.native.streams.stream import StreamState
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+from freshet.rdf.terms import BlankNode, Iri, Literal, Term, TripleTerm
 from freshet.rdf.wording import show_count
 from freshet.results.report import Freshness, Report
 
@@ -66,6 +66,8 @@ def show_term(term: Term | None) -> str:
             return f"_:{label}"
         case Literal(lexical):
             return f"{float(lexical):.2f}" if _LONG_FRACTION.fullmatch(lexical) else lexical
+        case TripleTerm(subject, predicate, object_):
+            return f"<<( {show_term(subject)} {show_term(predicate)} {show_term(object_)} )>>"
 
 
 def show_freshness(freshness: Freshness | None) -> str:

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from freshet.rdf.errors import InputError
-from freshet.rdf.terms import XSD, term_key
+from freshet.rdf.terms import XSD, key_text, term_key
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.answers import AnswerBatch
-from freshet.results.graphs import term_text, write_ntriples
+from freshet.results.graphs import write_ntriples
 from freshet.results.report import GraphAnswer, Report
 from freshet.runtime.report_output import date_time_text
 from freshet.runtime.sinks import DeliveredBefore
@@ -144,7 +144,7 @@ def _graphs(report: Report) -> Iterator[tuple[str | None, bytes]]:
     rows = graph.shown.rows
     names = np.full(len(rows), DEFAULT_GRAPH) if graph.graphs is None else graph.graphs
     for each in np.unique(names).tolist():
-        name = None if each == DEFAULT_GRAPH else term_text(term_key(dictionary.decode(each)))
+        name = None if each == DEFAULT_GRAPH else key_text(term_key(dictionary.decode(each)))
         yield name, write_ntriples(GraphAnswer.of_rows(rows[names == each, :3]), dictionary)
 
 

@@ -9,7 +9,18 @@ import numpy as np
 
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import FURTHEST_MS, Elements
-from freshet.rdf.terms import RDF_LANG_STRING, XSD_STRING, BlankNode, Iri, Literal, Term
+from freshet.rdf.terms import (
+    DIRECTIONS,
+    MOST_NESTED,
+    RDF_DIR_LANG_STRING,
+    RDF_LANG_STRING,
+    XSD_STRING,
+    BlankNode,
+    Iri,
+    Literal,
+    Term,
+    TripleTerm,
+)
 
 _NOT_IN_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\\ud800-\udfff]').search
 _NOT_IN_LABEL = re.compile(r"[^\w.:\u00b7-]|[\ud800-\udfff]").search
@@ -25,7 +36,22 @@ def problem_of(term: Term) -> str | None:
         if not isinstance(term.label, str) or not term.label or _NOT_IN_LABEL(term.label):
             return f"{term.label!r} is no label of a blank node"
         return None
+    if type(term) is TripleTerm:
+        return _problem_of_triple_term(term)
     return _problem_of_literal(term) if type(term) is Literal else f"{term!r} is no term"
+
+
+def _problem_of_triple_term(term: TripleTerm) -> str | None:
+    outer: Term = term
+    for _ in range(MOST_NESTED):
+        if type(outer) is not TripleTerm:
+            return problem_of(outer)
+        if type(outer.subject) not in (Iri, BlankNode) or type(outer.predicate) is not Iri:
+            return f"the subject of a triple term is an Iri or a BlankNode, its predicate an Iri, not {outer!r:.200}"
+        if problem := problem_of(outer.subject) or problem_of(outer.predicate):
+            return problem
+        outer = outer.object
+    return f"more than {MOST_NESTED} triple terms within one another"
 
 
 def _problem_of_iri(iri: Iri) -> str | None:
@@ -39,17 +65,20 @@ def _problem_of_iri(iri: Iri) -> str | None:
 
 def _problem_of_literal(literal: Literal) -> str | None:
     lexical, datatype, language = literal.lexical, literal.datatype, literal.language
+    direction = literal.direction
     if not isinstance(lexical, str):
         return f"the lexical form of a literal is a string, not {lexical!r}"
     if not lexical.isascii() and _SURROGATE(lexical):
         return f"{lexical!r} has half of a character in it"
     if type(datatype) is not Iri:
         return f"the datatype of a literal is an Iri, not {datatype!r}"
+    if direction is not None and (direction not in DIRECTIONS or language is None):
+        return f"a base direction is ltr or rtl, beside a language, not {direction!r}"
     if language is None:
         return None if datatype is XSD_STRING else _problem_of_iri(datatype)
     if not isinstance(language, str) or not _LANGUAGE(language):
         return f"{language!r} is no language tag"
-    if datatype not in (XSD_STRING, RDF_LANG_STRING):
+    if datatype not in (XSD_STRING, RDF_LANG_STRING if direction is None else RDF_DIR_LANG_STRING):
         return f"a literal with a language has no other datatype ({datatype})"
     return None
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from freshet.kernels.dictionary import is_known
 from freshet.kernels.direct_call import DirectCall
-from freshet.kernels.pushed_columns import BLANK_NODE, IRI, LITERAL, first_misplaced
+from freshet.kernels.pushed_columns import BLANK_NODE, IRI, LITERAL, TRIPLE_TERM, first_misplaced
 from freshet.native.streams.stream import is_in_order
 from freshet.rdf.arrow import key_ranges, numbers, read_only, texts, whole_numbers
 from freshet.rdf.dictionary import Dictionary
@@ -25,7 +25,7 @@ from freshet.rdf.errors import InputError
 from freshet.rdf.messages import MESSAGE_FORMATS, MessageReader, Messages
 from freshet.rdf.ntriples import scan_statements, scan_timed_quads
 from freshet.rdf.oxigraph import scoped_label
-from freshet.rdf.terms import BlankNode, Iri, Literal, Term
+from freshet.rdf.terms import BlankNode, Iri, Literal, Term, TripleTerm
 from freshet.runtime.message_times import message_times
 from freshet.runtime.pushed_terms import problem_of
 from freshet.runtime.session_checks import check_time, check_times
@@ -46,7 +46,7 @@ _TAKES = (
 # What the strings of a column are put into, to be read as one term each and nothing more.
 _BEFORE, _AFTER, _NOTHING = texts(["<urn:freshet:s> <urn:freshet:p> ", " <urn:freshet:end> .\n", ""])
 _END = Iri("urn:freshet:end")
-_KINDS = {"subject": IRI | BLANK_NODE, "predicate": IRI, "object": IRI | BLANK_NODE | LITERAL}
+_KINDS = {"subject": IRI | BLANK_NODE, "predicate": IRI, "object": IRI | BLANK_NODE | LITERAL | TRIPLE_TERM}
 
 
 class Pushing(NamedTuple):
@@ -168,17 +168,22 @@ class Pushing(NamedTuple):
             raise InputError(f"element {number} of {self.file}: its predicate is not an Iri")
         if type(subject) is not Iri and type(subject) is not BlankNode:
             raise InputError(f"element {number} of {self.file}: its subject is neither an Iri nor a BlankNode")
-        if type(object_) not in (Iri, BlankNode, Literal):
-            raise InputError(f"element {number} of {self.file}: its object is not an Iri, a BlankNode or a Literal")
+        if type(object_) not in (Iri, BlankNode, Literal, TripleTerm):
+            message = "its object is not an Iri, a BlankNode, a Literal or a TripleTerm"
+            raise InputError(f"element {number} of {self.file}: {message}")
         if problem := problem_of(subject) or problem_of(predicate) or problem_of(object_):
             raise InputError(f"element {number} of {self.file}: {problem}")
-        if type(subject) is BlankNode:
-            subject = BlankNode(scoped_label(subject.label, self.blank_scope))
-        if type(object_) is BlankNode:
-            object_ = BlankNode(scoped_label(object_.label, self.blank_scope))
-        elif type(object_) is Literal and object_.language is not None:
-            object_ = replace(object_, language=object_.language.lower())
-        return time_ms, subject, predicate, object_
+        return time_ms, self._scoped(subject), predicate, self._scoped(object_)
+
+    def _scoped(self, term: Term) -> Any:
+        """The term with its blank nodes in their scope, and languages in lower case."""
+        if type(term) is BlankNode:
+            return BlankNode(scoped_label(term.label, self.blank_scope))
+        if type(term) is Literal and term.language is not None:
+            return replace(term, language=term.language.lower())
+        if type(term) is TripleTerm:
+            return TripleTerm(self._scoped(term.subject), term.predicate, self._scoped(term.object))
+        return term
 
     def _table(self, table: pa.Table | pa.RecordBatch) -> Elements:
         names = ("time", *_ROLES)

@@ -16,10 +16,10 @@ import numpy as np
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.ids import XSD_INTEGER
-from freshet.rdf.terms import XSD, Literal, term_key
+from freshet.rdf.terms import XSD, Literal, key_text, term_key
 from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.answers import AnswerBatch
-from freshet.results.graphs import term_text, write_ntriples
+from freshet.results.graphs import write_ntriples
 from freshet.results.report import GraphAnswer, Report
 from freshet.results.sparql_csv import csv_header, csv_rows
 from freshet.results.write import batch_json
@@ -139,7 +139,7 @@ def _graph(report: Report) -> bytes:
         if each != DEFAULT_GRAPH:  # the same name may be in many reports, each time with another content
             title, version = (
                 f"{name[:-1]}:{number}>",
-                f" ; <{_VERSION_OF}> {term_text(term_key(dictionary.decode(each)))}",
+                f" ; <{_VERSION_OF}> {key_text(term_key(dictionary.decode(each)))}",
             )
         written.append(b"%b {\n%b}\n" % (f"{title} <{_GENERATED}> {time}{version} .\n{title}".encode(), inside))
     return b"".join(written)

@@ -24,7 +24,7 @@ _TOKENS_AT_ONCE = (1 << 12) - 1  # between two looks at the deadline
 _LONG_DATA = 1 << 12  # characters of VALUES or of INSERT DATA from which on their cells are read all at once
 _ROWS_AT_ONCE = 1 << 12  # of VALUES, likewise
 _QUADS = "quads"
-_ALONE = frozenset("(){}[],;")
+_ALONE = frozenset([*"(){}[],;", ")>>", "{|"])
 _NUMBERS = ("SIGNED_DOUBLE", "DOUBLE", "SIGNED_DECIMAL", "DECIMAL", "SIGNED_INTEGER", "INTEGER")
 
 

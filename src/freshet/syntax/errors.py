@@ -29,7 +29,9 @@ _ELEMENT = frozenset(
 _OPERATOR = frozenset({"PLUS", "DASH", "STAR", "SLASH", "EQUALS", "COMPARISON", "_OR", "_AND", "IN", "NOT"})
 
 _STREAM_OPERATORS = frozenset({"RSTREAM", "ISTREAM", "DSTREAM"})
-_RARE = frozenset({"LOOKUP", "STATIC", "_LOG", "_PAST"})
+_RARE = frozenset(
+    {"LOOKUP", "STATIC", "_LOG", "_PAST", "VERSION", "_TRIPLE_OPEN", "_REIFIED_OPEN", "_ANNOTATION_OPEN", "_TILDE"}
+)
 _FORM = frozenset({"SELECT", "CONSTRUCT", "ASK", "DESCRIBE"})
 _OPERATION = frozenset({"INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "ADD", "COPY", "MOVE", "WITH"})
 _MODIFIER = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "VALUES"})

@@ -1,4 +1,4 @@
-"""The built-in functions of SPARQL 1.1 (section 17.4) and how many arguments each takes."""
+"""The built-in functions of SPARQL 1.2 (section 17.4) and how many arguments each takes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from freshet.rdf.terms import XSD
 
 _ONE = (
     "STR LANG DATATYPE BOUND IRI ABS CEIL FLOOR ROUND STRLEN UCASE LCASE ENCODE_FOR_URI YEAR MONTH DAY HOURS MINUTES "
-    "SECONDS TIMEZONE TZ MD5 SHA1 SHA256 SHA384 SHA512 ISIRI ISBLANK ISLITERAL ISNUMERIC"
+    "SECONDS TIMEZONE TZ MD5 SHA1 SHA256 SHA384 SHA512 ISIRI ISBLANK ISLITERAL ISNUMERIC "
+    "LANGDIR HASLANG HASLANGDIR ISTRIPLE SUBJECT PREDICATE OBJECT"
 )
 _TWO = "LANGMATCHES CONTAINS STRSTARTS STRENDS STRBEFORE STRAFTER STRLANG STRDT SAMETERM"
 
@@ -17,7 +18,7 @@ ARGUMENT_COUNTS: dict[str, tuple[int, int | None]] = {
     "BNODE": (0, 1),
     **dict.fromkeys(_ONE.split(), (1, 1)),
     **dict.fromkeys(_TWO.split(), (2, 2)),
-    "IF": (3, 3),
+    **dict.fromkeys(("IF", "TRIPLE", "STRLANGDIR"), (3, 3)),
     "REGEX": (2, 3),
     "SUBSTR": (2, 3),
     "REPLACE": (3, 4),

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Node, TriplePattern, Values
-from freshet.rdf.terms import BlankNode, Iri, Literal
+from freshet.rdf.terms import BlankNode, Iri, Literal, TripleTerm
 from freshet.syntax.tree import Tree
 
 DEEPEST_SYNTAX = 128
@@ -16,7 +16,7 @@ DEEPEST_ALGEBRA = 256
 """Operators on one path from the root; a group adds one for each OPTIONAL, BIND, MINUS or sub-pattern in a row."""
 
 
-_LEAVES = (Iri, Literal, BlankNode, Variable, TriplePattern)
+_LEAVES = (Iri, Literal, BlankNode, TripleTerm, Variable, TriplePattern)
 
 
 def too_deep(tree: Tree) -> int | None:

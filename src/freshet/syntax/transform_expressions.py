@@ -24,7 +24,7 @@ from freshet.algebra.expressions import (
 )
 from freshet.algebra.nodes import Node
 from freshet.rdf.deadline import current
-from freshet.rdf.terms import Literal
+from freshet.rdf.terms import Iri, Literal, TripleTerm
 from freshet.syntax.functions import BY_IRI, SYNONYMS, similar, wrong_count, wrong_count_by_iri
 from freshet.syntax.source import Source
 from freshet.syntax.transform_terms import TermTransformer
@@ -101,6 +101,8 @@ class ExpressionTransformer(TermTransformer, ABC):
                 return self._iri_call(child)
             case "aggregate":
                 return self._aggregate(child)
+            case "expression_triple_term":
+                return self._triple_term(child)
             case "exists" | "not_exists":
                 return Exists(self.group(trees(child)[0]), child.data == "not_exists")
             case _:
@@ -166,6 +168,13 @@ class ExpressionTransformer(TermTransformer, ABC):
         if problem := wrong(function, len(operands)):
             raise self.source.error(problem, offset(name))
         return Call(function, operands)
+
+    def _triple_term(self, branch: Tree) -> Expression:
+        subject, predicate, object_ = operands = self._expressions(branch)
+        match subject, predicate, object_:
+            case Constant(Iri() as first), Constant(Iri() as second), Constant(third):
+                return Constant(TripleTerm(first, second, third))
+        return Call("TRIPLE", operands)
 
     def _aggregate(self, branch: Tree) -> Expression:
         name, distinct, child, *separator = branch.children

@@ -35,6 +35,7 @@ from freshet.syntax.transform_expressions import chain
 from freshet.syntax.transform_triples import Step
 from freshet.syntax.transform_windows import WindowTransformer
 from freshet.syntax.tree import Cells, Child, Token, Tree, offset, tokens, trees
+from freshet.syntax.triple_terms import TripleTermStep, matched
 
 _LONG_QUOTES = ('"""', "'''")
 _PUNCTUATION = "().,;"
@@ -84,11 +85,11 @@ class PatternTransformer(WindowTransformer, ABC):
             elif element.data == "filter":
                 conditions.append(self.expression(element.children[0]))
             else:
-                node = self._add(_with_steps(node, steps), element)
+                node = self._add(with_steps(node, steps), element)
                 steps = []
                 current = self._begin_basic_graph_pattern()
         self.grouping = outer
-        return _with_steps(node, steps), conditions
+        return with_steps(node, steps), conditions
 
     def _begin_basic_graph_pattern(self) -> int:
         self._basic_graph_patterns += 1
@@ -217,7 +218,7 @@ class PatternTransformer(WindowTransformer, ABC):
         if len(iris) + len(integers) == len(texts):
             return
         prefixes = self.prefixes
-        kinds: dict[str, tuple[Iri, str | None]] = {}  # what datatypes and languages stand for
+        kinds: dict[str, tuple[Iri, str | None, str | None]] = {}  # what datatypes and languages stand for
         for text in texts:
             if text in known:
                 continue
@@ -227,7 +228,7 @@ class PatternTransformer(WindowTransformer, ABC):
                 end = text.rindex('"')
                 if (kind := kinds.get(text[end:])) is None:
                     first = cast(Literal, self._cell_text(text, cells))
-                    kind = kinds[text[end:]] = first.datatype, first.language
+                    kind = kinds[text[end:]] = first.datatype, first.language, first.direction
                 known[text] = Literal(text[1:end], *kind)
             else:
                 prefix, colon, local = text.partition(":")
@@ -253,7 +254,7 @@ class PatternTransformer(WindowTransformer, ABC):
         return None if isinstance(child, Token) and child.type == "UNDEF" else self.constant(child)
 
 
-def _with_steps(node: Node, steps: list[Step]) -> Node:
+def with_steps(node: Node, steps: list[Step]) -> Node:
     """Adjacent triple patterns are one basic graph pattern; a path stands by itself."""
     for is_path, run in groupby(steps, key=lambda step: isinstance(step, PathPattern)):
         steps = list(run)
@@ -262,5 +263,6 @@ def _with_steps(node: Node, steps: list[Step]) -> Node:
                 assert isinstance(path, PathPattern)
                 node = join(node, path)
         else:
-            node = join(node, BGP(tuple(step for step in steps if isinstance(step, TriplePattern))))
+            patterns = [step for step in steps if isinstance(step, TriplePattern)]
+            node = join(node, matched(patterns, [step for step in steps if isinstance(step, TripleTermStep)]))
     return node

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import (
-    BGP,
     Node,
     QuadPattern,
     Query,
@@ -19,7 +18,7 @@ from freshet.algebra.nodes import (
 from freshet.algebra.scope import visible_variables
 from freshet.rdf.terms import Iri
 from freshet.syntax.dialects import Dialect
-from freshet.syntax.transform_patterns import EMPTY
+from freshet.syntax.transform_patterns import EMPTY, with_steps
 from freshet.syntax.transform_solutions import SolutionTransformer
 from freshet.syntax.tree import Token, Tree, offset, tokens, trees
 
@@ -166,12 +165,12 @@ class QueryTransformer(SolutionTransformer):
                 return Query(QueryForm.ASK, self.modified(self._where(children[1]), modifiers, values))
             case "construct_query":
                 template = _template(self.quads(children[0]))
-                root = self.modified(self._where(children[2]), modifiers, values)
+                root = self.with_made_terms(self.modified(self._where(children[2]), modifiers, values))
                 return Query(QueryForm.CONSTRUCT, root, template=template)
             case "construct_where_query":
                 template = _template(self.quads(children[1]))
                 pattern = self._in_implicit_window(self._template_pattern(children[1]))
-                root = self.modified(pattern, modifiers, values)
+                root = self.with_made_terms(self.modified(pattern, modifiers, values))
                 return Query(QueryForm.CONSTRUCT, root, template=template)
             case _:
                 pattern = self._where(children[2]) if children[2].data == "group" else EMPTY
@@ -185,7 +184,7 @@ class QueryTransformer(SolutionTransformer):
             hint = "CONSTRUCT WHERE has no GRAPH: write CONSTRUCT { ... } WHERE { GRAPH ... }"
             raise self.source.error(hint, offset(graph))
         steps = [step for block in trees(branch) for step in self.triples_block(block)]
-        return BGP(tuple(step for step in steps if isinstance(step, TriplePattern)))
+        return with_steps(EMPTY, steps)
 
     def _resources(self, branch: Tree, pattern: Node) -> tuple[Iri | Variable, ...]:
         names = tokens(branch)

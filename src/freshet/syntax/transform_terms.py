@@ -7,7 +7,18 @@ from collections.abc import Callable
 
 from freshet.algebra.expressions import Variable
 from freshet.rdf.deadline import current
-from freshet.rdf.terms import RDF, RDF_LANG_STRING, RDF_TYPE, XSD, BlankNode, Iri, Literal, Term
+from freshet.rdf.terms import (
+    RDF,
+    RDF_DIR_LANG_STRING,
+    RDF_LANG_STRING,
+    RDF_TYPE,
+    XSD,
+    BlankNode,
+    Iri,
+    Literal,
+    Term,
+    TripleTerm,
+)
 from freshet.syntax.iris import resolve
 from freshet.syntax.source import Source, codepoint
 from freshet.syntax.tree import Child, Token, Tree, make_token, offset, tokens, trees
@@ -50,6 +61,16 @@ def unescape(escape: re.Pattern[str], character: Callable[[re.Match[str]], str],
     return escape.sub(checked, text)
 
 
+def tagged_literal(lexical: str, tag: str) -> Literal:
+    """A literal with a language, and perhaps a base direction.
+
+    >>> tagged_literal("a", "ar-EG--rtl").tag
+    'ar-eg--rtl'
+    """
+    language, _, direction = tag.lower().partition("--")
+    return Literal(lexical, RDF_DIR_LANG_STRING if direction else RDF_LANG_STRING, language, direction or None)
+
+
 def _escaped(match: re.Match[str]) -> str:
     return match[1]
 
@@ -67,11 +88,18 @@ class TermTransformer:
         for declaration in trees(branch):
             if declaration.data == "base":
                 self.base = self.iri(tokens(declaration)[0]).value
+            elif declaration.data == "version":
+                self._check_version(tokens(declaration)[0])
             else:
                 name, namespace = tokens(declaration)
                 if name.index(":") != len(name) - 1:
                     raise self.source.error(f"expected a prefix such as ex:, but found '{name}'", offset(name))
                 self.prefixes[name[:-1]] = self.iri(namespace).value
+
+    def _check_version(self, token: Token) -> None:
+        """Whichever version is announced, all of SPARQL 1.2 is read."""
+        if token[:3] in ('"""', "'''"):
+            raise self.source.error('a version is written as "1.2"', offset(token))
 
     def iri(self, token: Token) -> Iri:
         """`<...>`, a prefixed name, or `a`. A relative IRI without a base stays as it is written."""
@@ -100,7 +128,7 @@ class TermTransformer:
         if isinstance(child, Tree):
             string, suffix = tokens(child)
             if suffix.type == "LANGTAG":
-                return Literal(self.string(string), RDF_LANG_STRING, suffix[1:].lower())
+                return tagged_literal(self.string(string), suffix[1:])
             return Literal(self.string(string), self.iri(suffix))
         if child.type == "STRING":
             return Literal(self.string(child))
@@ -113,9 +141,14 @@ class TermTransformer:
             raise self.source.error("this number is too large", offset(token))
         return int(token)
 
-    def constant(self, child: Child) -> Iri | Literal:
+    def constant(self, child: Child) -> Iri | Literal | TripleTerm:
         """A term of VALUES or of an expression."""
-        if isinstance(child, Token) and child.type in ("IRIREF", "PNAME"):
+        if isinstance(child, Tree) and child.data == "triple_term":
+            subject, verb, object_ = child.children
+            assert isinstance(subject, Token)
+            assert isinstance(verb, Token)
+            return TripleTerm(self.iri(subject), self.iri(verb), self.constant(object_))
+        if isinstance(child, Token) and child.type in ("IRIREF", "PNAME", "A"):
             return self.iri(child)
         return self.literal(child)
 
@@ -134,7 +167,7 @@ class TermTransformer:
                 if end == len(text):
                     return Literal(self.string(string))
                 if text[end] == "@":
-                    return Literal(self.string(string), RDF_LANG_STRING, text[end + 1 :].lower())
+                    return tagged_literal(self.string(string), text[end + 1 :])
                 kind = "IRIREF" if text[end + 2] == "<" else "PNAME"
                 return Literal(self.string(string), self.iri(make_token(kind, text[end + 2 :], start + end + 2)))
             case first if first in "+-.0123456789":

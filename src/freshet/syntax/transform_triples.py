@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC
 
-from freshet.algebra.expressions import Variable
+from freshet.algebra.expressions import Call, Expression, Variable
 from freshet.algebra.nodes import (
     Alternative,
+    Extend,
     Inverse,
     Link,
     NegatedPropertySet,
+    Node,
     Path,
     PathPattern,
     PatternTerm,
@@ -19,13 +21,14 @@ from freshet.algebra.nodes import (
     TriplePattern,
 )
 from freshet.rdf.deadline import current
-from freshet.rdf.terms import BlankNode, Iri
+from freshet.rdf.terms import RDF_REIFIES, BlankNode, Iri, TripleTerm
 from freshet.syntax.source import Source
 from freshet.syntax.transform_expressions import ExpressionTransformer, chain
 from freshet.syntax.transform_terms import RDF_FIRST, RDF_NIL, RDF_REST
 from freshet.syntax.tree import Child, Token, Tree, offset, tokens, trees
+from freshet.syntax.triple_terms import TripleTermPattern, TripleTermStep, made, triple_term
 
-Step = TriplePattern | PathPattern
+Step = TriplePattern | PathPattern | TripleTermStep
 
 
 class TripleTransformer(ExpressionTransformer, ABC):
@@ -41,6 +44,11 @@ class TripleTransformer(ExpressionTransformer, ABC):
         self._blank_count = 0
         self._path_count = 0
         self._in_template = False
+        self._triple_term_count = 0
+        # Of templates: what makes triple terms that are not the same in every solution, and the variables of blank
+        # nodes in them.
+        self._made_terms: list[tuple[Variable, Expression]] = []
+        self._made_nodes: dict[str, Variable] = {}
 
     def triples_block(self, branch: Tree) -> list[Step]:
         """The triple patterns and path patterns of one block, in order."""
@@ -49,6 +57,7 @@ class TripleTransformer(ExpressionTransformer, ABC):
     def quads(self, branch: Tree) -> tuple[QuadPattern, ...]:
         """The triples of a template; its blank node labels belong to all of its graphs."""
         found: list[QuadPattern] = []
+        self._made_nodes = {}
         self._in_template = True
         for part in trees(branch):
             is_graph = part.data == "quads_graph"
@@ -56,7 +65,24 @@ class TripleTransformer(ExpressionTransformer, ABC):
             steps = [step for block in (trees(part) if is_graph else [part]) for step in self.triples_block(block)]
             found += [QuadPattern(graph, step) for step in steps if isinstance(step, TriplePattern)]
         self._in_template = False
-        return tuple(found)
+        self._made_terms[:0] = [(variable, Call("BNODE", ())) for variable in self._made_nodes.values()]
+        return tuple(self._with_made_nodes(quad) for quad in found) if self._made_nodes else tuple(found)
+
+    def _with_made_nodes(self, quad: QuadPattern) -> QuadPattern:
+        """A quad in which the blank nodes that are in triple terms too are variables."""
+
+        def term(each: PatternTerm) -> PatternTerm:
+            return self._made_nodes.get(each.label, each) if isinstance(each, BlankNode) else each
+
+        triple = quad.triple
+        return QuadPattern(quad.graph, TriplePattern(term(triple.subject), triple.predicate, term(triple.object)))
+
+    def with_made_terms(self, node: Node) -> Node:
+        """The pattern of templates that have been read, with the triple terms that they make of a solution."""
+        for variable, expression in self._made_terms:
+            node = Extend(node, variable, expression)
+        self._made_terms = []
+        return node
 
     def _graph_of(self, token: Token) -> Iri | Variable | BlankNode:
         if token.type != "BLANK_NODE_LABEL":
@@ -77,11 +103,92 @@ class TripleTransformer(ExpressionTransformer, ABC):
         for each in trees(branch):
             child, *objects = each.children
             verb = self._verb(child)
+            term: PatternTerm = subject
+            reifier: PatternTerm | None = None  # that an annotation is about
             for node in objects:
-                term, inner = self._node(node)
-                steps += self._connect(subject, verb, term)
-                steps += inner
+                if isinstance(node, Token) or node.data not in ("reifier", "annotation"):
+                    term, inner = self._node(node)
+                    steps += self._connect(subject, verb, term)
+                    steps += inner
+                    reifier = None
+                elif node.data == "reifier" or reifier is None:
+                    reifier = self._reifier(node if node.data == "reifier" else None)
+                    steps += self._reified(subject, self._simple(verb, node), term, reifier)
+                if isinstance(node, Tree) and node.data == "annotation":
+                    assert reifier is not None
+                    steps += self._properties(reifier, trees(node)[0])
+                    reifier = None
         return steps
+
+    # ---- triple terms and reifiers (RDF 1.2)
+
+    def _simple(self, verb: Variable | Path, child: Child) -> PatternTerm:
+        """The predicate of a triple that is annotated."""
+        if isinstance(verb, Variable):
+            return verb
+        if not isinstance(verb, Link):
+            raise self.source.error("a property path cannot be annotated: it is no triple", offset(child))
+        return verb.predicate
+
+    def _reifier(self, branch: Tree | None) -> PatternTerm:
+        """The node of `~ node`, a new one where there is none."""
+        if branch is None or not branch.children:
+            return self._fresh_blank()
+        term, _ = self._node(branch.children[0])
+        return term
+
+    def _reified(
+        self,
+        subject: PatternTerm | TripleTermPattern,
+        predicate: PatternTerm,
+        object_: PatternTerm | TripleTermPattern,
+        reifier: PatternTerm,
+    ) -> list[Step]:
+        term, steps = self._as_term(triple_term(subject, predicate, object_))
+        return [TriplePattern(reifier, RDF_REIFIES, term), *steps]
+
+    def _as_term(self, term: TripleTerm | TripleTermPattern) -> tuple[PatternTerm, list[Step]]:
+        """A triple term as a term of a pattern or template: where it has variables, one of Freshet's own."""
+        if isinstance(term, TripleTerm):
+            return term, []
+        variable = Variable(f".t{self._triple_term_count}")
+        self._triple_term_count += 1
+        if self._in_template:
+            self._made_terms.append((variable, made(term, self._made_nodes)))
+            return variable, []
+        return variable, [TripleTermStep(variable, term)]
+
+    def _reified_triple(self, branch: Tree) -> tuple[PatternTerm, list[Step]]:
+        """`<< s p o ~ r >>` is r, of which it is said that it reifies the triple."""
+        parts = [child for child in branch.children if isinstance(child, Token) or child.data != "reifier"]
+        subject, predicate, object_ = parts
+        steps: list[Step] = []
+        ends: list[PatternTerm | TripleTermPattern] = []
+        for part in (subject, object_):
+            if isinstance(part, Tree) and part.data == "triple_term":
+                ends.append(self._pattern_triple_term(part))
+                continue
+            term, inner = self._node(part)
+            ends.append(term)
+            steps += inner
+        assert isinstance(predicate, Token)
+        written = next((each for each in trees(branch) if each.data == "reifier"), None)
+        reifier = self._reifier(written)
+        return reifier, [*self._reified(ends[0], self._simple_verb(predicate), ends[1], reifier), *steps]
+
+    def _simple_verb(self, token: Token) -> Variable | Iri:
+        return self.variable(token) if token.type == "VAR" else self.iri(token)
+
+    def _pattern_triple_term(self, branch: Tree) -> TripleTerm | TripleTermPattern:
+        subject, predicate, object_ = branch.children
+        assert isinstance(predicate, Token)
+        return triple_term(self._part(subject), self._simple_verb(predicate), self._part(object_))
+
+    def _part(self, child: Child) -> PatternTerm | TripleTermPattern:
+        """A part of a triple term."""
+        if isinstance(child, Tree) and child.data == "triple_term":
+            return self._pattern_triple_term(child)
+        return self._node(child)[0]
 
     def _node(self, child: Child) -> tuple[PatternTerm, list[Step]]:
         """A term, and the triples that its syntax stands for."""
@@ -103,6 +210,10 @@ class TripleTransformer(ExpressionTransformer, ABC):
                 return subject, self._properties(subject, trees(child)[0])
             case "collection":
                 return self._collection(child)
+            case "triple_term":
+                return self._as_term(self._pattern_triple_term(child))
+            case "reified_triple":
+                return self._reified_triple(child)
             case _:
                 return self.literal(child), []
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
 from freshet.algebra.expressions import Variable
-from freshet.algebra.nodes import BGP, Graph, Node, QuadPattern, TriplePattern
+from freshet.algebra.nodes import Graph, Node, QuadPattern, TriplePattern
 from freshet.algebra.updates import (
     Clear,
     Create,
@@ -24,12 +23,13 @@ from freshet.rdf.collector import collector_paused
 from freshet.rdf.terms import BlankNode, Iri, Term
 from freshet.syntax.dialects import Dialect
 from freshet.syntax.source import Source
-from freshet.syntax.transform_patterns import EMPTY, join
+from freshet.syntax.transform_patterns import EMPTY, join, with_steps
 from freshet.syntax.transform_query import QueryTransformer
 from freshet.syntax.tree import Cells, Child, Token, Tree, offset, tokens, trees
 
 _Row = tuple[Term | None, Term | None, Term | None]
 _Terms = tuple[Term, Term, Term]
+_NO_BLANK_NODES = "what is deleted has no blank nodes"
 _BLANK_NODES = frozenset({"anon", "blank_node_property_list", "collection"})
 
 
@@ -55,14 +55,16 @@ class UpdateTransformer(QueryTransformer):
         match branch.data:
             case "insert_data":
                 self._check_labels(branch, number)
-                return Modify((), self._data(branch), EMPTY)
+                inserted = self._data(branch)
+                return Modify((), inserted, self.with_made_terms(EMPTY))
             case "delete_data":
                 self._check_no_blank_nodes(branch)
-                return Modify(self._data(branch), (), EMPTY)
+                return Modify(self._deleted(branch, self._data), (), EMPTY)
             case "delete_where":
                 self._check_no_blank_nodes(branch)
                 (quads,) = trees(branch)
-                return Modify(self.quads(quads), (), _quads_pattern(self.quads(quads)))
+                deleted = self._deleted(quads, self.quads)
+                return Modify(deleted, (), self.with_made_terms(self._quads_pattern(quads)))
             case "modify":
                 return self._modify(branch)
             case "load":
@@ -85,14 +87,36 @@ class UpdateTransformer(QueryTransformer):
         if deleted is not None:
             self._check_no_blank_nodes(deleted)
         used = trees(parts["using"])
+        deletes = () if deleted is None else self._deleted(trees(deleted)[0], self.quads)
+        inserts = self.quads(trees(parts["insert_clause"])[0]) if "insert_clause" in parts else ()
         return Modify(
-            () if deleted is None else self.quads(trees(deleted)[0]),
-            self.quads(trees(parts["insert_clause"])[0]) if "insert_clause" in parts else (),
-            self.group(parts["group"]),
+            deletes,
+            inserts,
+            self.with_made_terms(self.group(parts["group"])),
             written,
             tuple(self.iri(tokens(each)[0]) for each in used if each.data == "using_graph"),
             tuple(self.iri(tokens(each)[0]) for each in used if each.data == "using_named"),
         )
+
+    def _deleted(self, branch: Tree, read: Callable[[Tree], tuple[QuadPattern, ...]]) -> tuple[QuadPattern, ...]:
+        """What is deleted: annotations without a reifier would make blank nodes."""
+        before = self._blank_count
+        found = read(branch)
+        if self._blank_count > before:
+            raise self.source.error(_NO_BLANK_NODES, offset(branch), "name the reifier: ~ :node")
+        return found
+
+    def _quads_pattern(self, branch: Tree) -> Node:
+        """A template as a pattern, which is what DELETE WHERE matches."""
+        node: Node = EMPTY
+        for part in trees(branch):
+            if part.data == "quads_graph":
+                name = self.variable_or_iri(tokens(part)[0])
+                steps = [step for block in trees(part) for step in self.triples_block(block)]
+                node = join(node, Graph(name, with_steps(EMPTY, steps)))
+            else:
+                node = with_steps(node, self.triples_block(part))
+        return node
 
     def _target(self, branch: Tree) -> GraphTarget:
         word, *names = tokens(branch)
@@ -129,15 +153,14 @@ class UpdateTransformer(QueryTransformer):
             return tuple([QuadPattern(None, TriplePattern(*cast(_Terms, row))) for row in rows])
 
     def _check_no_blank_nodes(self, branch: Tree) -> None:
-        message = "what is deleted has no blank nodes"
         if (cells := _cells_of(branch)) is not None:
             for number, text in enumerate(cells.texts):
                 if text.startswith("_:"):
-                    raise self.source.error(message, cells.offset(number), "use a variable")
+                    raise self.source.error(_NO_BLANK_NODES, cells.offset(number), "use a variable")
         for child in _all_children(branch):
             is_blank = child.data in _BLANK_NODES if isinstance(child, Tree) else child.type == "BLANK_NODE_LABEL"
             if is_blank:
-                raise self.source.error(message, offset(child), "use a variable")
+                raise self.source.error(_NO_BLANK_NODES, offset(child), "use a variable")
 
     def _check_labels(self, branch: Tree, number: int) -> None:
         """A label stands in one INSERT DATA only."""
@@ -151,15 +174,6 @@ class UpdateTransformer(QueryTransformer):
             if token.type == "BLANK_NODE_LABEL" and self._data_labels.setdefault(token[2:], number) != number:
                 message = f"the blank node {token} is used in another INSERT DATA already"
                 raise self.source.error(message, offset(token))
-
-
-def _quads_pattern(quads: Iterable[QuadPattern]) -> Node:
-    """A template as a pattern, which is what DELETE WHERE matches."""
-    node: Node = EMPTY
-    for graph, found in groupby(quads, key=lambda quad: quad.graph):
-        triples: Node = BGP(tuple(quad.triple for quad in found))
-        node = join(node, triples if graph is None else Graph(graph, triples))
-    return node
 
 
 def _cells_of(branch: Tree) -> Cells | None:

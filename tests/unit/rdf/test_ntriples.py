@@ -105,7 +105,13 @@ def test_scopes_keep_streams_apart() -> None:
         ("12\t<s> <http://p> <http://o> .", "s.tnt:3:4", "No scheme"),
         ("12\t<http://s> <http://p> <http://o>", "s.tnt:3:36", "dot"),
         ("12\t<http://s> <http://p> <<( <http://s> <http://p> 1 )>> .", "s.tnt:3:", ""),
-        ('12\t<http://s> <http://p> "x"@en--ltr .', "s.tnt:3:4", "RDF 1.2"),
+        (
+            f"12\t<http://s> <http://p> {'<<( <http://s> <http://p> ' * 101}<http://o>{' )>>' * 101} .",
+            "s.tnt:3:4",
+            "100",
+        ),
+        ('12\t<http://s> <http://p> "x"@en--up .', "s.tnt:3:", "base direction"),
+        ("12\t<< <http://s> <http://p> <http://o> >> <http://p> <http://o> .", "s.tnt:3:4", "subject"),
     ],
 )
 def test_errors_say_where(line: str, place: str, words: str) -> None:

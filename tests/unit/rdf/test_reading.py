@@ -123,7 +123,7 @@ def test_empty_files(name: str, tmp_path: Path) -> None:
         ("a.nq", b"\n\nx", ":3:"),
         ("a.rdf", RDF_XML.replace("</rdf:RDF>", "</rdf:RFD>").encode(), ":4:3: "),
         ("a.rdf", RDF_XML.replace("/s", "/ s").encode(), ": "),
-        ("a.ttl", b"<http://s> <http://p> <<( <http://s> <http://p> 1 )>> .", ": "),
+        ("a.ttl", b"<http://s> <http://p> %b 1 %b ." % (b"<<( <http://s> <http://p> " * 101, b" )>>" * 101), ": "),
         ("a.ttl.gz", b"<http://s> <http://p> 1 .", ": "),
         ("a.ttl.gz", gzip.compress(b"<http://s> <http://p> 1 .", mtime=0)[:-9], ": "),
         ("a.csv", b"", ": "),

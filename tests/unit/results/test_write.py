@@ -13,7 +13,7 @@ from freshet.algebra.nodes import StreamOperator
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.oxigraph import parsed_key
-from freshet.rdf.terms import BlankNode, Iri, Literal, term_key
+from freshet.rdf.terms import BlankNode, Iri, Literal, term_key, triple_key
 from freshet.results.report import Answer, BooleanAnswer, GraphAnswer, Report
 from freshet.results.write import report_json, write_answer
 from result_tables import TERMS, XML_TERMS, Row, solutions_of, tables
@@ -35,9 +35,13 @@ def read_xml(data: bytes) -> tuple[list[str], list[list[str | None]]]:
 
 def element_key(element: ElementTree.Element) -> str:
     kind, text = element.tag.partition("}")[2], element.text or ""
+    if kind == "triple":
+        return triple_key(*(element_key(part[0]) for part in element))
     if kind == "literal":
         language = element.get("{http://www.w3.org/XML/1998/namespace}lang")
         datatype = element.get("datatype")
+        direction = element.get("{http://www.w3.org/2005/11/its}dir")
+        language = f"{language}--{direction}" if direction else language
         return f'"{text}"' + (f"@{language}" if language else f"^^<{datatype}>" if datatype else "")
     return f"<{text}>" if kind == "uri" else f"_:{text}"
 
@@ -87,7 +91,7 @@ def test_csv() -> None:
     data = write_answer(solutions_of(("x", "y"), rows, dictionary), dictionary, "csv").decode()
     lines = list(csv.reader(io.StringIO(data, newline="")))
     plain = {Iri: "value", BlankNode: "label", Literal: "lexical"}
-    values = [getattr(term, plain[type(term)]) for term in TERMS]
+    values = [term_key(term) if type(term) not in plain else getattr(term, plain[type(term)]) for term in TERMS]
     values[1] = "_:s0.b1"
     assert lines == [["x", "y"], *([value, ""] for value in values), ["", "5"]]
     assert data.startswith("x,y\r\nhttp://example.org/é?a&b,\r\n_:s0.b1,\r\n")

@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 
 from freshet.algebra.expressions import Arithmetic, Call, Constant, Expression
-from freshet.rdf.terms import XSD, XSD_STRING, BlankNode, Iri, Literal, Term
+from freshet.rdf.terms import XSD, XSD_STRING, BlankNode, Iri, Literal, Term, TripleTerm
 
 XSD_BOOLEAN = Iri(XSD + "boolean")
 XSD_INTEGER = Iri(XSD + "integer")
@@ -98,6 +98,8 @@ def fold_call(call: Call, terms: tuple[Term, ...]) -> Constant | None:
             return boolean(isinstance(term, Literal))
         case "ISBLANK", (term,):
             return boolean(isinstance(term, BlankNode))
+        case "ISTRIPLE", (term,):
+            return boolean(isinstance(term, TripleTerm))
         case "STR", (Iri(text),):
             return Constant(Literal(text))
         case "STR", (Literal(text),):

@@ -19,7 +19,7 @@ from freshet.expressions.evaluate import test
 from freshet.kernels.comparison import TRUE, compare_few
 from freshet.kernels.direct_call import DirectCall
 from freshet.rdf.dictionary import Dictionary
-from freshet.rdf.terms import Literal
+from freshet.rdf.terms import BlankNode, Iri
 from freshet.rdf.values import Ids, ValueTable, as_kernel_ids, value_table
 
 Mask = NDArray[np.bool_]
@@ -118,4 +118,4 @@ def _comparison_of(expression: Expression) -> _Comparison | None:
 
 def _is_node(side: Variable | Constant) -> bool:
     """Whether it is an IRI or a blank node that the query names, so that no value matters."""
-    return isinstance(side, Constant) and not isinstance(side.term, Literal)
+    return isinstance(side, Constant) and isinstance(side.term, Iri | BlankNode)

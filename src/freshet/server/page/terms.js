@@ -8,9 +8,10 @@ export function short(term) {
   if (!term) return "";
   if (term.type === "uri") return term.value.replace(/[/#]$/, "").replace(/^.*[/#](?=.)/, "");
   if (term.type === "bnode") return `_:${term.value}`;
+  if (term.type === "triple") return parts(term, short);
   const number = numberOf(term);
   if (number != null && /\.\d{4,}/.test(term.value)) return number.toLocaleString("en", { maximumFractionDigits: 3 });
-  return term["xml:lang"] ? `${term.value} @${term["xml:lang"]}` : term.value;
+  return term["xml:lang"] ? `${term.value} @${tag(term)}` : term.value;
 }
 
 /** The whole term, for titles. */
@@ -18,8 +19,17 @@ export function whole(term) {
   if (!term) return "unbound";
   if (term.type === "uri") return `<${term.value}>`;
   if (term.type === "bnode") return `_:${term.value}`;
-  const tail = term["xml:lang"] ? `@${term["xml:lang"]}` : term.datatype ? `^^<${term.datatype}>` : "";
+  if (term.type === "triple") return parts(term, whole);
+  const tail = term["xml:lang"] ? `@${tag(term)}` : term.datatype ? `^^<${term.datatype}>` : "";
   return `${JSON.stringify(term.value)}${tail}`;
+}
+
+function parts({ value }, text) {
+  return `<<( ${text(value.subject)} ${text(value.predicate)} ${text(value.object)} )>>`;
+}
+
+function tag(term) {
+  return term["its:dir"] ? `${term["xml:lang"]}--${term["its:dir"]}` : term["xml:lang"];
 }
 
 /** The number that a literal is, or null. */
