@@ -16,6 +16,7 @@ import pytest
 from counts import count
 from freshet import Session
 from freshet.results.write import write_answer
+from freshet.runtime import checkpoint
 from freshet.runtime.update_directory import update_directory
 from freshet.spark.bulk_load import load_files
 from tasks_here import TasksHere
@@ -106,6 +107,42 @@ def test_a_session_that_ends_anywhere_goes_on_with_what_it_had(tmp_path: Path, s
     again.close()
 
 
+@pytest.mark.parametrize(
+    "options", [{"absorb": "latest"}, {"absorb": "all", "retracts": True}, {"absorb": {"keep": 9}}]
+)
+@pytest.mark.parametrize("seed", range(count(6)))
+def test_elements_that_come_out_of_order_change_the_graph_in_order_after_a_restart(
+    tmp_path: Path, seed: int, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the journal has some of them, and those that come after them in time are in the checkpoint."""
+    monkeypatch.setattr(checkpoint, "_MARK_ENTRIES", 1)
+    random = Random(seed)
+    folder, plain = tmp_path / "c0", Session()
+    session = Session(checkpoint=folder, sync=False)
+    for each in (session, plain):
+        each.stream(STREAM, lateness_ms=10, **options)  # type: ignore[arg-type]
+    for now in range(50):
+        text = "\n".join(out_of_order(random, now, "retracts" in options) for _ in range(random.randint(1, 2)))
+        for each in (session, plain):
+            each.push(STREAM, text)
+        if random.random() < 0.4:
+            session.checkpoint()
+        if random.random() < 0.3:
+            folder = shutil.copytree(folder, tmp_path / f"c{now + 1}")  # as a process leaves it that is killed
+            session.close()
+            session = Session(checkpoint=folder, sync=False)
+        assert contents(session) == contents(plain), (now, text)
+    session.finish()
+    plain.finish()
+    assert contents(session) == contents(plain)
+    session.close()
+
+
+def out_of_order(random: Random, now: int, retracts: bool) -> str:
+    sign = "- " if retracts and random.random() < 0.5 else ""
+    return _typed(f"{10 * now // 4 + random.randrange(-9, 10)}\t{sign}{triple(random)}")
+
+
 @pytest.mark.parametrize("before", ["", "DELETE DATA { <http://e/s> <http://e/p> 1 } ; "])
 def test_what_is_inserted_and_is_there_keeps_its_time(tmp_path: Path, before: str) -> None:
     session = Session(checkpoint=tmp_path / "c", sync=False)
@@ -155,8 +192,8 @@ def test_a_graph_of_a_directory_that_is_dropped_stays_so(tmp_path: Path) -> None
     )
     for text, names in steps:
         session.update(PREFIX + text)
-        for checkpoint in (False, True, True):
-            if checkpoint:
+        for is_checkpoint in (False, True, True):
+            if is_checkpoint:
                 session.checkpoint()
             assert contents(session)[-1] == {f"http://e/{name[1:]}" for name in names}, text
             session.close()

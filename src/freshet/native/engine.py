@@ -41,7 +41,7 @@ from freshet.native.service.service_thread import ServiceQueryThread
 from freshet.native.service.service_threads import ServiceQueryThreads
 from freshet.native.streams.constructed_stream import ConstructedStream
 from freshet.native.streams.element_log import ElementLog, HeldElements, Origin
-from freshet.native.streams.graph_changes import GraphChanges
+from freshet.native.streams.graph_changes import GraphChanges, PendingChanges
 from freshet.native.streams.kept_windows import KeptWindows
 from freshet.native.streams.stream import StreamState, as_contiguous
 from freshet.native.streams.stream_router import AnyGroup, StreamRouter
@@ -569,6 +569,16 @@ class Engine:
         with self._lock:
             needed = (group.needed_from(self._plans.group_name(name)) for name, group in self._queries.items())
             return min(self._changes.first_ms, *needed, AFTER_ALL_TIME)
+
+    def pending_changes(self) -> PendingChanges:
+        """What streams are still to change in the stored graph."""
+        with self._lock:
+            return self._changes.pending
+
+    def restore_changes(self, pending: PendingChanges) -> None:
+        """Let streams change what they were to change before a restart."""
+        with self._lock:
+            self._changes.restore(pending)
 
     def needed_by(self, names: Iterable[str]) -> dict[str, int]:
         """The same for each of some queries, in the times of the streams that it reads."""

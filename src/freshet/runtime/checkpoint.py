@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from freshet.native.moments import BEFORE_ALL_TIME, close_at
+from freshet.native.streams.graph_changes import PendingChanges
 from freshet.rdf.dictionary import Dictionary
+from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError
+from freshet.rdf.terms import Iri
 from freshet.runtime.checkpoint_manifest import Manifest, Manifests, Segment, State
 from freshet.runtime.checkpoint_segments import (
     GraphRows,
@@ -34,6 +37,7 @@ from freshet.runtime.durable_files import DamagedError, FolderLock, make_folder
 from freshet.runtime.join_snapshots import JoinSnapshots
 from freshet.runtime.journal import Header, Journal, JournalEntry, Piece
 from freshet.runtime.recorded_dataset import RecordedDataset
+from freshet.store.dataset import rows_by_graph
 
 if TYPE_CHECKING:
     from freshet.mapper.stream_join import StreamJoin
@@ -146,6 +150,9 @@ class Checkpoint:
                 )
                 has_deletions = any(each.deletes for each in manifest.segments)
                 self.dataset.take_up(segments, _settled_ms(manifest.state), has_deletions=has_deletions)
+                self.dataset.pending[cut] = PendingChanges(
+                    self._read_elements(manifest.waiting), self._read_elements(manifest.arrived)
+                )
             self.dataset.restore(manifest.state.get("vector_timestamp", {}))
         self.delivered = max(
             [
@@ -179,6 +186,35 @@ class Checkpoint:
             self._loads.append((sequence, tuple(segments)))
         parts = [read_segment(self._graph_folder, segment, self._dictionary) for segment in segments]
         return GraphRows.concatenate(parts) if parts else GraphRows(*(np.empty(0, np.int64) for _ in range(5)))
+
+    def restore_changes(self) -> None:
+        """Have come what was to change the stored graph at the cut; before anything is replayed."""
+        for pending in self.dataset.pending.values():
+            self._engine.restore_changes(pending)
+
+    def _read_elements(self, segments: Iterable[Segment]) -> list[tuple[str, Elements]]:
+        """Elements by streams. The caller holds a pin on the dictionary."""
+        found = []
+        for segment in segments:
+            rows = read_segment(self._graph_folder, segment, self._dictionary)
+            for stream, chosen in rows_by_graph(rows.graphs):
+                iri = self._dictionary.decode(stream)
+                assert isinstance(iri, Iri)
+                found.append((iri.value, Elements(*rows.select(chosen)[1:])))
+        return found
+
+    def _write_elements(self, elements: list[tuple[str, Elements]]) -> tuple[Segment, ...]:
+        """Write elements by streams. The caller holds a pin on the dictionary."""
+        if not elements:
+            return ()
+        parts = [GraphRows.of(some, self._dictionary.encode(Iri(stream))) for stream, some in elements]
+        rows = GraphRows.concatenate(parts)
+        return tuple(self._number(write_segments(self._graph_folder, self._next_segment, rows, self._dictionary)))
+
+    def _number(self, segments: list[Segment]) -> list[Segment]:
+        """Segments that were written, whose numbers are in use from now on."""
+        self._next_segment += len(segments)
+        return segments
 
     def _is_journal_enough(self) -> bool:
         """Whether all that ever happened is still in the journal."""
@@ -241,8 +277,8 @@ class Checkpoint:
         Where later entries may be in the journal already, the triples belong to the `current` one.
         """
         with self._making:
-            segments = write_segments(self._graph_folder, self._next_segment, rows, self._dictionary)
-            self._next_segment += len(segments)
+            written = write_segments(self._graph_folder, self._next_segment, rows, self._dictionary)
+            segments = self._number(written)
             sequence = self.append({**header, "segments": segments})
             with self._lock:
                 self._loads.append((sequence if current is None else current, tuple(segments)))
@@ -254,10 +290,12 @@ class Checkpoint:
         engine, reads = self._engine, self._engine.derivations()
         needed = engine.needed_by({*reads, *frozenset().union(*reads.values())}) if reads else {}
         mark = _Mark(sequence, state, self._needed_from(), engine.passed(), engine.counted(), reads, needed)
+        pending = engine.pending_changes()
         with self._lock:
             if self._marks and self._marks[-1].sequence == sequence:
                 return
             self._marks.append(mark)
+            self.dataset.pending[sequence] = pending
             if len(self._marks) > _MOST_MARKS:
                 self._thin_out()
         self._entries = 0
@@ -305,6 +343,7 @@ class Checkpoint:
         for mark, dropped in zip(kept, self._marks[1:-1:2], strict=False):
             mark.latest_ms = max(mark.latest_ms, dropped.latest_ms)
         self._marks = [*kept, self._marks[-1]]
+        self._forget_pending()
 
     # ---- making checkpoints
 
@@ -340,23 +379,33 @@ class Checkpoint:
             segments = [*(newest.segments if newest is not None else ()), *loads]
             net = self.dataset.changed_before(mark.sequence)
             if net is not None:
-                written = write_changes(self._graph_folder, self._next_segment, net, self._dictionary)
-                self._next_segment += len(written)
-                segments += written
+                segments += self._number(write_changes(self._graph_folder, self._next_segment, net, self._dictionary))
             if count := to_merge(tuple(segments)):
                 are_all = count == len(segments) and not mark.state.get("opened")
                 whole = merge_segments(
                     self._graph_folder, self._next_segment, segments[-count:], self._dictionary, are_all=are_all
                 )
-                self._next_segment += len(whole)
-                segments[-count:] = whole
+                segments[-count:] = self._number(whole)
             number = 0 if newest is None else newest.number + 1
             delivered, end = self.delivered, self.journal.next_sequence
             self.journal.sync()
             self._joins.save()
             counted = {name: [[*each] for each in some] for name, some in known.counted.items()}
+            waiting, arrived = map(self._write_elements, self.dataset.pending[mark.sequence])
+            passed = known.passed
             self._manifests.write(
-                Manifest(number, mark.sequence, end, delivered, known.passed, tuple(segments), mark.state, counted)
+                Manifest(
+                    number,
+                    mark.sequence,
+                    end,
+                    delivered,
+                    passed,
+                    tuple(segments),
+                    mark.state,
+                    counted,
+                    waiting,
+                    arrived,
+                )
             )
             self._forget_before(mark.sequence)
             return True
@@ -375,17 +424,23 @@ class Checkpoint:
         oldest = self._manifests.kept[0].cut if len(self._manifests.kept) > 1 else 0
         with self._lock:
             self._marks = [mark for mark in self._marks if mark.sequence >= cut]
+            self._forget_pending()
             self._loads = [each for each in self._loads if each[0] >= oldest]
         self.journal.rotate()
         self.journal.trim(oldest)
         if oldest:
             self._remove_unused()
 
+    def _forget_pending(self) -> None:
+        """Only marks need what was to come when they were made."""
+        pending = self.dataset.pending
+        self.dataset.pending = {mark.sequence: pending[mark.sequence] for mark in self._marks}
+
     def _remove_unused(self) -> None:
         """Delete the files of segments that neither a manifest nor the journal names."""
         with self._lock:
             named = [segment for _, some in self._loads for segment in some]
-        named += [segment for manifest in self._manifests.kept for segment in manifest.segments]
+        named += [segment for manifest in self._manifests.kept for segment in manifest.all_segments]
         used = {stored.name for segment in named for stored in segment.files}
         for file in self._graph_folder.iterdir():
             if file.name not in used:

@@ -44,7 +44,10 @@ class Manifest:
 
     To recover is to take these up and to replay what the journal has from there on. It had the entries before `end`
     by then; all reports of the entries up to `delivered`, and at the moments up to `passed`, had been delivered.
-    `counted` says how far windows had counted elements before those that the journal has still.
+    `counted` says how far windows had counted elements before those that the journal has still. `waiting` has the
+    elements that had come before the cut and were to change the stored graph later: they do so again, each at its
+    time, since what is replayed may come before them. `arrived` has those of an earlier `waiting` that have entered
+    the graph and leave it at an age. The graphs of both are the names of streams.
     """
 
     number: int
@@ -55,6 +58,12 @@ class Manifest:
     segments: tuple[Segment, ...]
     state: State
     counted: dict[str, list[list[int | str]]] = field(default_factory=dict)
+    waiting: tuple[Segment, ...] = ()
+    arrived: tuple[Segment, ...] = ()
+
+    @property
+    def all_segments(self) -> tuple[Segment, ...]:
+        return self.segments + self.waiting + self.arrived
 
 
 class Manifests:
@@ -113,10 +122,11 @@ class Manifests:
         try:
             fields = orjson.loads(body)
             segments = tuple(Segment.of(each) for each in fields.pop("segments"))
-            manifest = Manifest(segments=segments, **fields)
+            waiting, arrived = (tuple(map(Segment.of, fields.pop(name, ()))) for name in ("waiting", "arrived"))
+            manifest = Manifest(segments=segments, waiting=waiting, arrived=arrived, **fields)
         except (KeyError, TypeError, ValueError) as error:
             raise DamagedError("is not a manifest of this version of Freshet", file=str(file)) from error
-        for segment in segments:
+        for segment in manifest.all_segments:
             for stored in set(segment.files) - checked:
                 stored.check(self._graph_folder)
                 checked.add(stored)

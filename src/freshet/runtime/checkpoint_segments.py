@@ -33,7 +33,7 @@ _FEW_ROWS = 1000
 
 
 class GraphRows(NamedTuple):
-    """Triples with the id of their graph, and their times."""
+    """Triples with the id of their graph, and their times. Where a predicate has a minus sign, an element deletes."""
 
     graphs: Ids
     times: Ids
@@ -102,7 +102,7 @@ def write_segments(folder: Path, first_number: int, rows: GraphRows, dictionary:
     segments = []
     for number, start in enumerate(range(0, len(rows.times), _MOST_ROWS), first_number):
         some = GraphRows(*(column[start : start + _MOST_ROWS] for column in rows))
-        ids = term_ids(some.graphs, some.subjects, some.predicates, some.objects)
+        ids = term_ids(some.graphs, some.subjects, np.abs(some.predicates), some.objects)
         triples = _write_columns(folder, f"{number:08d}-triples.parquet", dict(zip(_COLUMNS, some, strict=True)))
         terms = _write_columns(folder, f"{number:08d}-terms.parquet", {"id": ids, "key": dictionary.keys(ids)})
         segments.append(Segment(number, len(some.times), triples, terms))
@@ -117,8 +117,10 @@ def read_segment(folder: Path, segment: Segment, dictionary: Dictionary) -> Grap
     known = terms.column("id").to_numpy()
     given = dictionary.intern_arrow(terms.column("key"))
     columns = (triples.column(name).to_numpy() for name in _COLUMNS)
-    graphs, times, *ends = columns
-    return GraphRows(rename_ids(graphs, known, given), times, *(rename_ids(column, known, given) for column in ends))
+    graphs, times, subjects, predicates, objects = columns
+    graphs, subjects, objects = (rename_ids(column, known, given) for column in (graphs, subjects, objects))
+    predicates = np.sign(predicates) * rename_ids(np.abs(predicates), known, given)
+    return GraphRows(graphs, times, subjects, predicates, objects)
 
 
 def term_ids(*columns: Ids) -> Ids:

@@ -207,6 +207,7 @@ class DurableSession:
         self._engine.go_on_counting({})  # queries of the checkpoint are registered by now
         first = checkpoint.headers[0][0] if checkpoint.headers else checkpoint.journal.next_sequence
         self._current = self._done = first - 1
+        checkpoint.restore_changes()
         if checkpoint.headers:
             checkpoint.mark(first)
         done_before = self._state.get("between", -1)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from freshet.native.streams.graph_changes import PendingChanges
 from freshet.rdf.elements import Elements
 from freshet.rdf.reading import Quads
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids, Triples
@@ -27,8 +28,10 @@ class RecordedDataset(StoredDataset):
     def __init__(self) -> None:
         super().__init__()
         self.sequence = -1
+        self.pending: dict[int, PendingChanges] = {}  # before entries; the term collector finds it here
         self._changes: list[tuple[int, GraphRows, bool]] = []  # with True what was deleted
         self._recorded_deletions = 0  # of them
+        self._seen = 0  # how many of them `changed_before` has gone through
         self._is_applying = False
         self._record_lock = threading.Lock()
 
@@ -99,12 +102,17 @@ class RecordedDataset(StoredDataset):
     def changed_before(self, sequence: int) -> NetRows | None:
         """What entries before one have changed, None where that is nothing."""
         with self._record_lock:
+            self._seen = len(self._changes)
             parts = [(rows, deletes) for number, rows, deletes in self._changes if number < sequence]
         return NetRows.of(parts) if parts else None
 
     def forget_before(self, sequence: int) -> None:
+        """Forget what was changed before, up to the first change of a later entry: what was done after that, for
+        elements of earlier entries that come later in time, comes after it again."""
         with self._record_lock:
-            self._changes = [each for each in self._changes if each[0] >= sequence]
+            later = (at for at, (number, _, _) in enumerate(self._changes) if number >= sequence)
+            self._changes = self._changes[min(next(later, self._seen), self._seen) :]
+            self._seen = 0
             self._recorded_deletions = sum(deletes for _, _, deletes in self._changes)
 
     def _record(self, rows: GraphRows, deletes: bool) -> None:

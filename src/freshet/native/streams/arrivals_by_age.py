@@ -22,6 +22,8 @@ from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.streams.stream import split_before
 from freshet.rdf.elements import Elements
 
+RESTORED = -1  # in place of an entry of a journal: what came before those that are replayed
+
 
 class _Arrivals(NamedTuple):
     """Elements, where their triples are counted, and the entry that they came with."""
@@ -38,6 +40,7 @@ class ArrivalsByAge:
         self._age_ms = age_ms
         self._arrivals: deque[_Arrivals] = deque()  # in order of time
         self._counts = OneWayIndex(3)
+        self._restored: list[Elements] = []  # of the arrivals
 
     @property
     def first_ms(self) -> int:
@@ -54,7 +57,15 @@ class ArrivalsByAge:
         rows = np.flatnonzero(elements.predicates > 0)
         if len(rows):
             arrived = Elements(*(column[rows] for column in elements))
+            if entry == RESTORED:
+                self._restored.append(arrived)
             self._arrivals.append(_Arrivals(arrived, self._counts.add(np.column_stack(arrived[1:]))[0], entry))
+
+    def restored(self) -> list[Elements]:
+        """What was restored and still counts."""
+        counting = (split_before(elements, self.first_ms)[1] for elements in self._restored)
+        self._restored = [elements for elements in counting if len(elements.times)]
+        return self._restored
 
     def end(self, before_ms: int) -> list[tuple[Elements, int]]:
         """The deletions of triples of which the last arrival ends to count before a time, with its entry."""

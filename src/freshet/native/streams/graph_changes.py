@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from freshet.native.moments import AFTER_ALL_TIME
-from freshet.native.streams.arrivals_by_age import ArrivalsByAge
+from freshet.native.streams.arrivals_by_age import RESTORED, ArrivalsByAge
 from freshet.native.streams.stream import concatenate_elements, merge_in_order, split_before
 from freshet.native.streams.stream_router import StreamRouter
 from freshet.rdf.elements import Elements
@@ -38,6 +38,14 @@ class ChangingStore(Protocol):
     def change(self, change: TimedChange, entry: int) -> None: ...
 
 
+class PendingChanges(NamedTuple):
+    """Elements by streams, as they came: those that wait to change the stored graph, and those that have and leave it
+    again at an age. Of the latter only what no entry has that is replayed."""
+
+    waiting: list[tuple[str, Elements]]
+    arrived: list[tuple[str, Elements]]
+
+
 class GraphChanges:
     """What waits to enter the stored graph, or to delete from it."""
 
@@ -52,6 +60,27 @@ class GraphChanges:
         if len(elements.times):
             self._waiting.setdefault(stream, []).append((merge_in_order([elements]), self._store.entry))
             self._note_limit(stream)
+
+    @property
+    def pending(self) -> PendingChanges:
+        """What is to come, as far as entries of the journal that are not done yet will not bring it."""
+        waiting = [(stream, elements) for stream, parts in self._waiting.items() for elements, _ in parts]
+        arrived = [(stream, elements) for stream, ages in self._ages.items() for elements in ages.restored()]
+        return PendingChanges(waiting, arrived)
+
+    def restore(self, pending: PendingChanges) -> None:
+        """Have what was to come before a restart come, of streams that change the graph still."""
+        streams = self._router.streams
+        for stream, elements in pending.arrived:
+            if stream in streams and streams[stream].absorb_ms:
+                ages = self._ages.setdefault(stream, ArrivalsByAge(streams[stream].absorb_ms))
+                ages.add(merge_in_order([elements]), RESTORED)
+                self._note_limit(stream)
+        for stream, elements in pending.waiting:
+            if stream in streams and streams[stream].absorb is not None:
+                streams[stream].note_deletions(elements)
+                self._waiting.setdefault(stream, []).append((merge_in_order([elements]), RESTORED))
+                self._note_limit(stream)
 
     @property
     def first_ms(self) -> int:
