@@ -10,7 +10,7 @@ from freshet.kernels.joins import number_rows
 from freshet.rdf.arrow import read_only
 from freshet.rdf.deletions import standing
 from freshet.rdf.elements import Elements
-from freshet.rdf.triples import Triples
+from freshet.rdf.triples import Ids, Triples
 
 
 class TimedChange(NamedTuple):
@@ -27,17 +27,38 @@ class TimedChange(NamedTuple):
 
 def change_of(elements: Elements, *, replaces: bool) -> TimedChange:
     """What elements in order of time, at least one, come to."""
+    entries = np.zeros(len(elements.times), np.int64)
+    return next(iter(changes_of(elements, entries, replaces=replaces).values()))
+
+
+def changes_of(elements: Elements, entries: Ids, *, replaces: bool) -> dict[int, TimedChange]:
+    """The same, as a change for each of the entries of a journal that the elements came with.
+
+    Of elements that concern the same triple, or replace each other, only the last does something: so these changes can
+    be made in any order.
+    """
     time_ms = elements.times.item(-1)
     stands = standing(*elements[1:])
-    values = keys = Elements(*(column[stands.additions] for column in elements))
-    _, subjects, predicates, objects = (column[stands.deletions] for column in elements)
+    deleted = np.flatnonzero(stands.deletions)
+    values = keys = np.flatnonzero(stands.additions)
     if replaces:
-        is_addition = elements.predicates > 0
-        rows = newest(Elements(*(column[is_addition] for column in elements)))
-        keys = Elements(*(column[is_addition][rows] for column in elements))
-        kept = stands.additions[is_addition][rows]
-        values = Elements(*(column[kept] for column in keys))
-    return TimedChange(time_ms, values, Triples(subjects, -predicates, objects), replaces, keys)
+        additions = np.flatnonzero(elements.predicates > 0)
+        keys = additions[newest(_rows(elements, additions))]
+        values = keys[stands.additions[keys]]
+    found = {}
+    numbers = np.unique(entries).tolist()
+    for entry in numbers:
+        columns = values, deleted, keys
+        if len(numbers) > 1:
+            columns = values[entries[values] == entry], deleted[entries[deleted] == entry], keys[entries[keys] == entry]
+        come, gone, replaced = (_rows(elements, rows) for rows in columns)
+        went = Triples(gone.subjects, -gone.predicates, gone.objects)
+        found[entry] = TimedChange(time_ms, come, went, replaces, replaced)
+    return found
+
+
+def _rows(elements: Elements, rows: Ids) -> Elements:
+    return Elements(*(column[rows] for column in elements))
 
 
 def newest(elements: Elements) -> np.typing.NDArray[np.int64]:

@@ -14,7 +14,7 @@ then it waits here, so that an evaluation before t sees what was there before t,
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
@@ -22,10 +22,11 @@ import numpy as np
 
 from freshet.native.moments import AFTER_ALL_TIME
 from freshet.native.streams.arrivals_by_age import RESTORED, ArrivalsByAge
-from freshet.native.streams.stream import concatenate_elements, merge_in_order, split_before
+from freshet.native.streams.stream import concatenate_elements, is_in_order, merge_in_order, split_before
 from freshet.native.streams.stream_router import StreamRouter
 from freshet.rdf.elements import Elements
-from freshet.store.timed_change import TimedChange, change_of
+from freshet.rdf.triples import Ids
+from freshet.store.timed_change import TimedChange, change_of, changes_of
 
 
 class ChangingStore(Protocol):
@@ -98,36 +99,50 @@ class GraphChanges:
             return entered
         next_ms = self._waiting_ms if ended else self._next_ms
         while come := [each for each in self._streams() if next_ms(each) <= self._reach(each)]:
-            stream = min(come, key=next_ms)
-            entered += self._enter(stream, next_ms(stream), is_aging=not ended)
+            first = min(come, key=next_ms)
+            together = [each for each in come if each == first or self._are_alike(each, first)]
+            others_ms = min([next_ms(each) for each in come if each not in together], default=AFTER_ALL_TIME)
+            entered += self._enter(together, next_ms(first), others_ms, is_aging=not ended)
             if not ended:
-                self._router.advance(stream)
+                for stream in together:
+                    self._router.advance(stream)
         return entered
 
-    def _enter(self, stream: str, first_ms: int, *, is_aging: bool) -> list[Elements]:
-        """Do what the first elements that wait do, from a time up to one at which something is evaluated."""
-        if self._router.next_due_ms(stream) <= first_ms:
-            self._router.evaluate_to(stream, first_ms)
-        others = [self._next_ms(other) for other in self._streams() if other != stream]
-        stop_ms = max(first_ms + 1, min([self._router.next_due_ms(stream), *others]))
+    def _are_alike(self, stream: str, other: str) -> bool:
+        """Whether what streams change can be found from the elements of both in order of time."""
+        states = self._router.streams[stream], self._router.streams[other]
+        return states[0].latest == states[1].latest and not any(state.absorb_ms for state in states)
+
+    def _enter(self, streams: list[str], first_ms: int, others_ms: int, *, is_aging: bool) -> list[Elements]:
+        """Do what the first elements that wait do, from a time up to one at which something is evaluated, or others
+        change the graph."""
+        for stream in streams:
+            if self._router.next_due_ms(stream) <= first_ms:
+                self._router.evaluate_to(stream, first_ms)
+        stop_ms = max(first_ms + 1, min([*map(self._router.next_due_ms, streams), others_ms]))
         if self._store.keeps_history:  # which has what there was between any two times
             stop_ms = first_ms + 1
-        stop_ms = min(stop_ms, self._reach(stream) + 1)
-        taken = self._take(stream, stop_ms)
-        state = self._router.streams[stream]
-        ages = self._ages.get(stream)
-        if ages is None and state.absorb_ms:
-            ages = self._ages[stream] = ArrivalsByAge(state.absorb_ms)
-        for elements, entry in taken:
-            self._store.change(change_of(elements, replaces=state.latest), entry)
-            if ages is not None:
-                ages.add(elements, entry)
-        ended = ages.end(stop_ms) if ages is not None and is_aging else []
-        for elements, entry in ended:
-            self._store.change(change_of(elements, replaces=False), entry)
-        self._note_limit(stream)
+        stop_ms = min(stop_ms, *(self._reach(stream) + 1 for stream in streams))
+        taken = [part for stream in streams for part in self._take(stream, stop_ms)]
+        state = self._router.streams[streams[0]]
+        entered = []
+        if taken:
+            elements, entries = _in_order(taken)
+            entered.append(elements)
+            for entry, change in changes_of(elements, entries, replaces=state.latest).items():
+                self._store.change(change, entry)
+            if state.absorb_ms:
+                ages = self._ages.setdefault(state.iri, ArrivalsByAge(state.absorb_ms))
+                for some, entry in _runs(elements, entries):
+                    ages.add(some, entry)
+        if is_aging and state.iri in self._ages:
+            for gone, entry in self._ages[state.iri].end(stop_ms):
+                entered.append(gone)
+                self._store.change(change_of(gone, replaces=False), entry)
+        for stream in streams:
+            self._note_limit(stream)
         self._router.note_stored()
-        return [elements for elements, _ in taken + ended]
+        return entered
 
     def _streams(self) -> Collection[str]:
         """Those of which something waits, or grows older."""
@@ -147,21 +162,12 @@ class GraphChanges:
         return self._waiting_ms(stream) if ages is None else min(self._waiting_ms(stream), ages.next_ms)
 
     def _take(self, stream: str, before_ms: int) -> list[tuple[Elements, int]]:
-        """What has times before one, by entries: in order of time, where that makes a difference.
-
-        Each entry has what it brought, since a checkpoint has all that entries before its cut have done.
-        """
+        """What has times before one, by entries."""
         parts = [(*split_before(elements, before_ms), entry) for elements, entry in self._waiting.pop(stream, ())]
         left = [(after, entry) for _, after, entry in parts if len(after.times)]
         if left:
             self._waiting[stream] = left
-        taken = [(before, entry) for before, _, entry in parts if len(before.times)]
-        if all(earlier.times.item(-1) <= later.times.item(0) for (earlier, _), (later, _) in pairwise(taken)):
-            return taken
-        state = self._router.streams[stream]
-        if state.latest or state.absorb_ms or any((elements.predicates < 0).any() for elements, _ in taken):
-            return _in_order(taken)
-        return taken
+        return [(before, entry) for before, _, entry in parts if len(before.times)]
 
     def _note_limit(self, stream: str) -> None:
         next_ms = self._next_ms(stream)
@@ -171,13 +177,18 @@ class GraphChanges:
             self._router.limits.pop(stream, None)
 
 
-def _in_order(taken: list[tuple[Elements, int]]) -> list[tuple[Elements, int]]:
-    """The same in order of time: an entry may come several times, with those of others between."""
+def _in_order(taken: list[tuple[Elements, int]]) -> tuple[Elements, Ids]:
+    """Elements in order of time, each with its entry of the journal."""
     whole = concatenate_elements([elements for elements, _ in taken])
     entries = np.repeat([entry for _, entry in taken], [len(elements.times) for elements, _ in taken])
+    if is_in_order(whole.times):
+        return whole, entries
     order = np.argsort(whole.times, kind="stable")
-    whole, entries = Elements(*(column[order] for column in whole)), entries[order]
+    return Elements(*(column[order] for column in whole)), entries[order]
+
+
+def _runs(whole: Elements, entries: Ids) -> Iterator[tuple[Elements, int]]:
+    """Elements in order of time by entries: one may come several times, with elements of others between."""
     ends = [*(np.flatnonzero(entries[1:] != entries[:-1]) + 1).tolist(), len(entries)]
-    return [
-        (Elements(*(column[first:end] for column in whole)), int(entries[first])) for first, end in pairwise([0, *ends])
-    ]
+    for first, end in pairwise([0, *ends]):
+        yield Elements(*(column[first:end] for column in whole)), int(entries[first])
