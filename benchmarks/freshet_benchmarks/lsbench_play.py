@@ -21,6 +21,7 @@ from freshet_benchmarks.social_streams import BATCH_MS, RATES, TIMELESS, SocialS
 from freshet_benchmarks.social_triples import encoded_network
 
 Batches = Sequence[Mapping[str, Elements]]
+_NOTHING: Mapping[str, Elements] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class Player:
     session: Session = field(default_factory=Session)
     triples: int = 0
     next_batch: int = 0
+    retracts: bool = False  # whether elements of the streams may delete
 
     def __post_init__(self) -> None:
         self.streams = SocialStreams(self.network, self.rate)
@@ -97,7 +99,7 @@ class Player:
             self.triples += block.subjects.size
             log_progress(f"{self.triples:,} triples loaded")
         for stream in RATES:
-            self.session.stream(stream, absorb=stream in TIMELESS)
+            self.session.stream(stream, absorb=stream in TIMELESS, retracts=self.retracts)
 
     def at_rate(self, rate: float) -> None:
         """From the next batch on, this is the rate."""
@@ -107,11 +109,13 @@ class Player:
         """The next batches, encoded. All that were asked for before must have been played."""
         return list(islice(self.streams.elements(self._encoder, self.next_batch), count))
 
-    def play(self, batch: Mapping[str, Elements]) -> BatchTimes:
-        """Push a batch of all streams, and close what it closes."""
+    def play(self, batch: Mapping[str, Elements], deleted: Mapping[str, Elements] = _NOTHING) -> BatchTimes:
+        """Push a batch of all streams, with what it deletes first, and close what it closes."""
         injection = {}
         for stream, elements in batch.items():
             started = time.perf_counter()
+            if stream in deleted:
+                self.session.push(stream, deleted[stream], retract=True)
             self.session.push(stream, elements)
             injection[stream] = time.perf_counter() - started
         self.next_batch += 1

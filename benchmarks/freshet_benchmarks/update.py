@@ -16,6 +16,7 @@ import pyoxigraph
 from freshet import Iri, Literal, Session
 from freshet.rdf.elements import Elements
 from freshet_benchmarks.figures import Baseline, Figure
+from freshet_benchmarks.lsbench_replacing import replacing_figures
 
 TRIPLES = 100_000  # stored
 BATCH = 1_000
@@ -30,7 +31,13 @@ STORED = f"SELECT ?s ?v ?y {RANGE} WHERE {{ WINDOW <w> {{ ?s <{E}p> ?v }} ?s <{E
 def update_figures(triples: int | None = None) -> Sequence[Figure]:
     """Run the benchmark over a number of stored triples; streams have five times as many elements."""
     stored = TRIPLES if triples is None else triples
-    return [*_updates(stored), *_streams(5 * stored), *_bytes(10 * stored), *_catching_up(5 * stored)]
+    return [
+        *_updates(stored),
+        *_streams(5 * stored),
+        *replacing_figures(3 * stored),
+        *_bytes(10 * stored),
+        *_catching_up(5 * stored),
+    ]
 
 
 # ---- updates

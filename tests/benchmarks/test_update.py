@@ -8,6 +8,8 @@ def test_all_figures_are_there():
         "update_batch_per_second",
         "stream_deleting_per_second",
         "stream_replacing_per_second",
+        *(f"{kind}{number}_replacing_ms" for kind in "LS" for number in range(1, 7)),
+        "replacing_slowdown",
         "bytes_a_triple_after_replacements",
         "catching_up_elements_per_second",
         "catching_up_real_time",
