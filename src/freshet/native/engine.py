@@ -41,7 +41,7 @@ from freshet.native.service.service_thread import ServiceQueryThread
 from freshet.native.service.service_threads import ServiceQueryThreads
 from freshet.native.streams.constructed_stream import ConstructedStream
 from freshet.native.streams.element_log import ElementLog, HeldElements, Origin
-from freshet.native.streams.graph_changes import GraphChanges, PendingChanges
+from freshet.native.streams.graph_changes import GraphChanges
 from freshet.native.streams.kept_windows import KeptWindows
 from freshet.native.streams.stream import StreamState, as_contiguous
 from freshet.native.streams.stream_router import AnyGroup, StreamRouter
@@ -55,6 +55,7 @@ from freshet.rdf.triples import DEFAULT_GRAPH
 from freshet.results.answers import AnswerBatch, ReportCallback
 from freshet.results.report import Freshness, Report
 from freshet.store.changes import StoreChanges
+from freshet.store.pending_changes import PendingChanges
 
 P = ParamSpec("P")
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from freshet.native.moments import BEFORE_ALL_TIME, close_at
-from freshet.native.streams.graph_changes import PendingChanges
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.elements import Elements
 from freshet.rdf.errors import FreshetError, InputError
@@ -38,6 +37,7 @@ from freshet.runtime.join_snapshots import JoinSnapshots
 from freshet.runtime.journal import Header, Journal, JournalEntry, Piece
 from freshet.runtime.recorded_dataset import RecordedDataset
 from freshet.store.dataset import rows_by_graph
+from freshet.store.pending_changes import PendingChanges
 
 if TYPE_CHECKING:
     from freshet.mapper.stream_join import StreamJoin

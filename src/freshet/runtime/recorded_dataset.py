@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from freshet.native.streams.graph_changes import PendingChanges
 from freshet.rdf.elements import Elements
 from freshet.rdf.reading import Quads
 from freshet.rdf.triples import DEFAULT_GRAPH, Ids, Triples
@@ -15,6 +14,7 @@ from freshet.runtime.checkpoint_segments import GraphRows, NetRows
 from freshet.store.changes import StoreChanges
 from freshet.store.dataset import StoredDataset, rows_by_graph
 from freshet.store.graph import BEFORE_ALL_TIME
+from freshet.store.pending_changes import PendingChanges
 from freshet.store.timed_change import TimedChange
 
 

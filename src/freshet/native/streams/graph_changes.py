@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from freshet.native.streams.stream import concatenate_elements, is_in_order, mer
 from freshet.native.streams.stream_router import StreamRouter
 from freshet.rdf.elements import Elements
 from freshet.rdf.triples import Ids
+from freshet.store.pending_changes import PendingChanges
 from freshet.store.timed_change import TimedChange, change_of, changes_of
 
 
@@ -37,14 +38,6 @@ class ChangingStore(Protocol):
     @property
     def keeps_history(self) -> bool: ...
     def change(self, change: TimedChange, entry: int) -> None: ...
-
-
-class PendingChanges(NamedTuple):
-    """Elements by streams, as they came: those that wait to change the stored graph, and those that have and leave it
-    again at an age. Of the latter only what no entry has that is replayed."""
-
-    waiting: list[tuple[str, Elements]]
-    arrived: list[tuple[str, Elements]]
 
 
 class GraphChanges:
