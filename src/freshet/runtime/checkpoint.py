@@ -375,6 +375,7 @@ class Checkpoint:
                 last = 0 if newest is None else newest.cut
                 if mark is None or known is None or mark.sequence <= last:
                     return False
+                pending = self.dataset.pending[mark.sequence]  # the mark may be thinned out meanwhile
                 loads = [each for sequence, some in self._loads if last <= sequence < mark.sequence for each in some]
             segments = [*(newest.segments if newest is not None else ()), *loads]
             net = self.dataset.changed_before(mark.sequence)
@@ -391,7 +392,7 @@ class Checkpoint:
             self.journal.sync()
             self._joins.save()
             counted = {name: [[*each] for each in some] for name, some in known.counted.items()}
-            waiting, arrived = map(self._write_elements, self.dataset.pending[mark.sequence])
+            waiting, arrived = map(self._write_elements, pending)
             passed = known.passed
             self._manifests.write(
                 Manifest(
