@@ -21,7 +21,7 @@ from freshet.rdf.elements import Elements
 Ids = NDArray[np.int64]
 
 MOST_ELEMENTS = 100_000  # of each stream
-_STAGED = 256  # elements of small batches that become a block together
+_FIRST_STAGED, _MOST_STAGED = 256, 1 << 13  # elements of small batches that become a block together
 _ELEMENT_BYTES = 32  # at most: a time and three ids
 
 
@@ -93,9 +93,13 @@ class _Newest:
         self._new_batches: tuple[list[int], list[int], list[int]] = ([], [], [])
         self._rows: dict[int, Ids] = {}  # by the first element of a batch, where not all of it were taken
         self._origins: deque[tuple[int, int, Origin]] = deque()  # number behind the last element, batch, origin
-        self._staged = np.zeros((len(Elements._fields), _STAGED), np.int64)
-        self._single = tuple(column.data for column in self._staged)  # single numbers are written in half the time
+        self._most_staged = min(_MOST_STAGED, max(most, _FIRST_STAGED))
+        self._stage(_FIRST_STAGED)
         self._staged_count = 0
+
+    def _stage(self, room: int) -> None:
+        self._staged = np.zeros((len(Elements._fields), room), np.int64)
+        self._single = tuple(column.data for column in self._staged)  # single numbers are written in half the time
 
     def add(
         self, elements: Elements, count: int, arrival: int, number: int | None, origin: Origin | None, rows: Ids | None
@@ -104,9 +108,8 @@ class _Newest:
         if not count:
             return
         place = self._staged_count
-        if place + count > _STAGED:
-            self._take_in()
-            place = 0
+        if place + count > self._staged.shape[1]:
+            place = self._make_room(count)
         firsts, arrivals, numbers = self._new_batches
         firsts.append(self._count + place)
         arrivals.append(arrival)
@@ -121,9 +124,10 @@ class _Newest:
             subjects[place] = elements[1].item()
             predicates[place] = elements[2].item()
             objects[place] = elements[3].item()
-        elif count <= _STAGED:
-            for column, given in zip(self._staged, elements, strict=True):
-                column[place : place + count] = given
+        elif count <= self._most_staged:
+            staged = self._staged
+            for at in range(len(elements)):
+                staged[at, place : place + count] = elements[at]
         else:
             self._keep(elements, count)
             return
@@ -133,11 +137,24 @@ class _Newest:
         self._gone_ms = max(self._gone_ms, until_ms)
         self._last_gone = max(self._last_gone, arrival)
 
+    def _make_room(self, more: int) -> int:
+        """See that more elements can be staged, if they are not too many for that. Says where."""
+        if self._staged_count + more > self._most_staged:
+            self._take_in()
+        count, room = self._staged_count, self._staged.shape[1]
+        if room < count + more <= self._most_staged:
+            before = self._staged
+            self._stage(min(self._most_staged, max(2 * room, count + more)))
+            self._staged[:, :count] = before[:, :count]
+        return count
+
     def _take_in(self) -> None:
         """Make a block of what is staged."""
         count, self._staged_count = self._staged_count, 0
         if count:
-            self._keep(Elements(*self._staged[:, :count]), count)
+            staged = self._staged[:, :count]
+            self._keep(Elements(*staged), count)
+            staged.fill(0)  # else the terms would stay
 
     def _keep(self, elements: Elements, count: int) -> None:
         """Keep elements as a block, and let those blocks go whose elements are too many."""
@@ -174,7 +191,7 @@ class _Newest:
         if self._rows:
             for first in [first for first, rows in self._rows.items() if first + len(rows) <= gone]:
                 del self._rows[first]
-        if len(self._new_batches[0]) >= _STAGED:
+        if len(self._new_batches[0]) >= _FIRST_STAGED:
             self._note_batches()
 
     def _note_batches(self) -> None:

@@ -23,12 +23,12 @@ def batch_of(numbers: list[int]) -> Elements:
 @pytest.mark.parametrize("seed", range(30))
 def test_the_newest_are_held_with_their_batch_and_row(seed: int) -> None:
     dice = Random(seed)
-    most = dice.choice([1, 5, 300, 6000])
+    most = dice.choice([1, 5, 300, 6000, 20_000])
     log = ElementLog(most)
     known: list[tuple[int, int, int, int, int]] = []  # place in the order, time, subject, batch, row
     begins = [0]
     for batch in range(1, dice.randint(2, 60)):
-        count = dice.choice([0, 1, 1, 2, 9, 250, most + 3])
+        count = dice.choice([0, 1, 1, 2, 9, 250, 3000, most + 3])
         elements = batch_of(list(range(len(known), len(known) + count)))
         rows = sorted(dice.sample(range(2 * count), count)) if dice.random() < 0.3 else None
         begins.append(log.begin())
@@ -57,10 +57,10 @@ def check(log: ElementLog, known: list[tuple[int, int, int, int, int]], most: in
         assert max(gone) <= held.gone_ms <= max(each[1] for each in known[:-most])
 
 
-def test_ids_are_held_without_a_copy() -> None:
-    log, elements = ElementLog(5000), batch_of(list(range(1000)))
+def test_ids_of_large_batches_are_held_without_a_copy() -> None:
+    log, elements = ElementLog(50_000), batch_of(list(range(10_000)))
     log.add("s", elements)
-    held = [column for column in reachable_ids(log) if len(column) == 1000]
+    held = [column for column in reachable_ids(log) if len(column) == 10_000]
     assert any(np.shares_memory(elements.subjects, each) for each in held)
     assert not any(np.shares_memory(elements.times, each) for each in held)
 
