@@ -16,7 +16,7 @@ import numpy as np
 from freshet.kernels.index import ring_counts, ring_probe
 from freshet.kernels.jit import njit
 from freshet.kernels.order import never_falls
-from freshet.kernels.pointers import FREE, USED, pointers_add, pointers_invalidate, unlink_result
+from freshet.kernels.pointers import FREE, USED, results_add, results_end
 from freshet.kernels.records import (
     BORN,
     DEAD,
@@ -265,18 +265,6 @@ def _have_room(inputs, results, more):
 
 
 @njit
-def drop_results(record, slots):
-    """Let the results of some slots go, whatever their rows do. Gives their pointers."""
-    results = results_at(record)
-    gone = np.empty((slots.size, results.pointers.shape[1]), np.int32)
-    for at in range(slots.size):
-        for column in range(gone.shape[1]):
-            gone[at, column] = results.pointers[slots[at], column]
-        unlink_result(results, slots[at])
-    return gone
-
-
-@njit
 def end_results(inputs, number, record, came):
     """Let results go whose rows die, keep those that came as far as they live on. Gives what goes, with its moments.
 
@@ -288,7 +276,7 @@ def end_results(inputs, number, record, came):
     for at in range(expiring):
         buffer = buffer_at(inputs[at, 0])
         if buffer[NUMBER] == number and buffer[DEAD_COUNT] > 0:
-            ended = pointers_invalidate(results, at, small_numbers_at(buffer[DEAD], buffer[DEAD_COUNT]))
+            ended = results_end(results, at, small_numbers_at(buffer[DEAD], buffer[DEAD_COUNT]))
             if ended.shape[0] > 0:
                 gone, gone_at = _both(gone, gone_at, ended, _deaths(inputs, expiring, ended))
     deaths = _deaths(inputs, expiring, came)
@@ -296,7 +284,7 @@ def end_results(inputs, number, record, came):
     for row in range(came.shape[0]):
         living += deaths[row] == OPEN
     if living == came.shape[0]:
-        pointers_add(results, came)
+        results_add(results, came)
     else:
         kept, brief = (
             np.empty((living, came.shape[1]), np.int32),
@@ -315,7 +303,7 @@ def end_results(inputs, number, record, came):
             else:
                 brief_at[ends] = deaths[row]
                 ends += 1
-        pointers_add(results, kept)
+        results_add(results, kept)
         gone, gone_at = _both(gone, gone_at, brief, brief_at)
     if not never_falls(gone_at):
         gone, gone_at = _in_order(gone, gone_at)

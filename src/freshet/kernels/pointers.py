@@ -2,6 +2,9 @@
 
 Every result is linked into one chain for each of its expiring leaf rows: when such a row leaves its window, its chain
 names exactly the results to take back, and nothing is joined or searched a second time.
+
+Where one leaf expires, results mostly go in the order in which they came. As long as they do, they stand in a queue
+without chains, in which the rows that leave name those at the front.
 """
 
 from typing import NamedTuple
@@ -17,6 +20,8 @@ from freshet.kernels.prefetch import fetch
 USED = 0
 LIVE = 1
 FREE = 2
+FRONT = 3  # of the queue, where there is one: no slot before it is alive
+IS_QUEUE = 4
 
 
 class PointerArrays(NamedTuple):
@@ -24,11 +29,11 @@ class PointerArrays(NamedTuple):
 
     pointers: np.ndarray  # int32 [slot, leaf]
     alive: np.ndarray  # bool, one a slot
-    heads: np.ndarray  # int32 [leaf, leaf row]: newest result that points there, or -1
+    heads: np.ndarray  # int32 [leaf, leaf row]: newest result that points there, or -1; in a queue -1 - their number
     older: np.ndarray  # int32 [leaf, slot]
     newer: np.ndarray  # int32 [leaf, slot]
     free: np.ndarray  # int32, a stack of slots to use again
-    sizes: np.ndarray  # int64: USED, LIVE, FREE
+    sizes: np.ndarray  # int64: USED, LIVE, FREE, FRONT, IS_QUEUE
 
 
 @no_arrays
@@ -199,3 +204,81 @@ def pointers_invalidate(results, leaf, rows):
         if row < results.heads.shape[1]:
             results.heads[leaf, row] = -1
     return gone
+
+
+@no_arrays
+def _queue_add(results, pointers):
+    """Add results at the end of the queue, one a row of `pointers`."""
+    end = results.sizes[USED]
+    for at in range(pointers.shape[0]):
+        results.alive[end + at] = True
+        results.heads[0, pointers[at, 0]] -= 1
+        for leaf in range(pointers.shape[1]):
+            results.pointers[end + at, leaf] = pointers[at, leaf]
+    results.sizes[USED] += pointers.shape[0]
+    results.sizes[LIVE] += pointers.shape[0]
+
+
+@no_arrays
+def _queue_place(results, rows):
+    """Behind the results that point to some rows, each named once, if these are at the front in this order; else -1."""
+    place, rooms = results.sizes[FRONT], results.heads.shape[1]
+    for row in rows:
+        if row < rooms:  # else no result has pointed that far yet
+            end = place - 1 - results.heads[0, row]
+            while place < end:
+                if results.pointers[place, 0] != row:
+                    return np.int64(-1)
+                place += 1
+    return place
+
+
+@njit
+def _queue_take(results, place):
+    """Drop the results at the front, before a place. Gives their pointers."""
+    front = results.sizes[FRONT]
+    gone = results.pointers[front:place].copy()
+    for slot in range(front, place):
+        results.alive[slot] = False
+        results.heads[0, results.pointers[slot, 0]] = -1
+    results.sizes[FRONT] = place
+    results.sizes[LIVE] -= place - front
+    return gone
+
+
+@no_arrays
+def _leave_queue(results):
+    """Link the results of a queue into chains, since they do not go in the order in which they came."""
+    sizes = results.sizes
+    for slot in range(sizes[FRONT], sizes[USED]):
+        results.heads[0, results.pointers[slot, 0]] = -1
+    for slot in range(sizes[FRONT], sizes[USED]):
+        row = results.pointers[slot, 0]
+        head = results.heads[0, row]
+        results.older[0, slot], results.newer[0, slot] = head, -1
+        if head >= 0:
+            results.newer[0, head] = slot
+        results.heads[0, row] = slot
+    for slot in range(sizes[FRONT]):
+        results.free[slot] = slot
+    sizes[FREE], sizes[FRONT], sizes[IS_QUEUE] = sizes[FRONT], 0, 0
+
+
+@njit
+def results_add(results, pointers):
+    """Add results, one a row of `pointers`; there is room for all."""
+    if results.sizes[IS_QUEUE]:
+        _queue_add(results, pointers)
+    else:
+        pointers_add(results, pointers)
+
+
+@njit
+def results_end(results, leaf, rows):
+    """Drop every result that points to one of the rows of a leaf, each named once. Gives the pointers of these."""
+    if results.sizes[IS_QUEUE]:
+        place = _queue_place(results, rows)
+        if place >= 0:
+            return _queue_take(results, place)
+        _leave_queue(results)
+    return pointers_invalidate(results, leaf, rows)

@@ -163,5 +163,5 @@ def results_at(address):
         small_rows_at(record[OLDER_RESULTS], expiring, slots),
         small_rows_at(record[NEWER_RESULTS], expiring, slots),
         small_numbers_at(record[UNUSED_SLOTS], slots),
-        numbers_at(record[SLOT_SIZES], 3),
+        numbers_at(record[SLOT_SIZES], 5),
     )

@@ -6,22 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from freshet.kernels import records
-from freshet.kernels.pointers import FREE, LIVE, USED, PointerArrays
+from freshet.kernels.pointers import FREE, FRONT, IS_QUEUE, LIVE, USED, PointerArrays
 from freshet.native.buffers.one_way_index import Rows
 from freshet.native.buffers.record import Record
 
 Pointers = NDArray[np.int32]
 
 _FIRST_CAPACITY = 64
+_QUEUE_SPARE = 4
 
 
 class ResultBuffer:
     """Rows of pointers, one column a leaf; the first `expiring` leaves can take results back.
 
-    Kernels add results and take them back (`freshet.kernels.pointers`); this sees that there is room.
+    Kernels add results and take them back (`freshet.kernels.pointers`); this sees that there is room. With `is_queue`
+    results are expected to go in the order in which they came; one leaf expires then.
     """
 
-    def __init__(self, leaves: int, expiring: int) -> None:
+    def __init__(self, leaves: int, expiring: int, *, is_queue: bool = False) -> None:
         self.record = Record(records.RESULT_FIELDS)
         arrays = PointerArrays(
             pointers=np.empty((_FIRST_CAPACITY, leaves), np.int32),
@@ -30,7 +32,7 @@ class ResultBuffer:
             older=np.empty((expiring, _FIRST_CAPACITY), np.int32),
             newer=np.empty((expiring, _FIRST_CAPACITY), np.int32),
             free=np.empty(_FIRST_CAPACITY, np.int32),
-            sizes=np.zeros(3, np.int64),
+            sizes=np.array([0, 0, 0, 0, is_queue]),
         )
         self._use(arrays)
 
@@ -44,6 +46,11 @@ class ResultBuffer:
 
     def __len__(self) -> int:
         return int(self.arrays.sizes.item(LIVE))
+
+    @property
+    def is_queue(self) -> bool:
+        """Whether all results so far have gone in the order in which they came."""
+        return bool(self.arrays.sizes.item(IS_QUEUE))
 
     @property
     def held_bytes(self) -> int:
@@ -88,6 +95,9 @@ class ResultBuffer:
             wider[:, : heads.shape[1]] = heads
             heads = wider
         capacity = len(alive)
+        if self.is_queue:
+            self._move_to_front()
+            more += (len(self) + more) // _QUEUE_SPARE  # else the next results would have no room
         while int(sizes[USED] - sizes[FREE]) + more > capacity:
             capacity *= 2
         if capacity > len(alive):
@@ -99,3 +109,12 @@ class ResultBuffer:
             )
             free = np.concatenate((free, np.empty(added, np.int32)))
         self._use(PointerArrays(pointers, alive, heads, older, newer, free, sizes))
+
+    def _move_to_front(self) -> None:
+        """Use the room again that the results had which have left the queue."""
+        pointers, alive, sizes = self.arrays.pointers, self.arrays.alive, self.arrays.sizes
+        front, end = sizes.item(FRONT), sizes.item(USED)
+        pointers[: end - front] = pointers[front:end].copy()
+        alive[: end - front] = True
+        alive[end - front : end] = False
+        sizes[FRONT], sizes[USED] = 0, end - front

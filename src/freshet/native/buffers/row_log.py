@@ -12,6 +12,7 @@ from freshet.native.buffers.one_way_index import Ids
 from freshet.native.buffers.ring_index import RingIndex
 from freshet.native.change import OPEN, Change
 from freshet.native.r2s.bags import as_rows
+from freshet.oneshot.table import Table
 
 _FIRST_CAPACITY = 64
 _MOST_SPARE = 1 << 16  # rows: what is read of a log as Arrow is read anew where rows move
@@ -69,17 +70,34 @@ class RowLog:
             self._first = self._head
         self._came_at, self._went_at = change.came_at, change.went_at
         if len(change.came_at):
-            self._add(change)
+            self._add(change.came, len(change.came_at))
         self._is_in_order = True
         if len(change.went_at):
             self._remove_rows(as_rows(change.went, self._names), np.ascontiguousarray(change.went_at))
 
-    def _add(self, change: Change) -> None:
-        if self._end + len(change.came_at) > len(self._died):
-            self._make_room(len(change.came_at))
-        back = slice(self._end, self._end + len(change.came_at))
+    @property
+    def has_late(self) -> bool:
+        """Whether any row holds that came before one that has gone."""
+        return self._late > 0
+
+    def step_in_order(self, came: Table, came_at: Ids, went_at: Ids) -> None:
+        """The same where those go that came first of all that are here; none is late."""
+        self._first = self._head
+        self._came_at, self._went_at = came_at, went_at
+        if len(came_at):
+            self._add(came, len(came_at))
+        self._is_in_order = True
+        if len(went_at):
+            head = self._head + len(went_at)
+            self._died[self._head : head] = went_at
+            self._head = head
+
+    def _add(self, came: Table, count: int) -> None:
+        if self._end + count > len(self._died):
+            self._make_room(count)
+        back = slice(self._end, self._end + count)
         for at, name in enumerate(self._names):
-            self._columns[at, back] = change.came.column(name)
+            self._columns[at, back] = came.column(name)
         self._died[back] = OPEN
         self._end = back.stop
 

@@ -117,7 +117,7 @@ class MultiwayJoinOp:
         self._dictionary = dictionary
         self._plan = JoinPlan(inputs, conditions, dictionary)
         self._expiring = sum(each.expires for each in inputs)
-        self._results = ResultBuffer(len(inputs), self._expiring)
+        self._results = ResultBuffer(len(inputs), self._expiring, is_queue=self._expiring == 1)
         for at, each in enumerate(inputs):
             if isinstance(each.buffer, StoredLeaf):
                 each.buffer.point_from(self._results, at)
@@ -137,7 +137,10 @@ class MultiwayJoinOp:
                     self._plan.following(1 << at)  # makes the indexes now, so that it is known what a row takes
 
     def changes(self, batch: MomentBatch) -> Change:
-        results = self.pointer_changes(batch)
+        return self.change_of(self.pointer_changes(batch))
+
+    def change_of(self, results: Results) -> Change:
+        """The rows of the results that come and go."""
         if len(results.came_at) == 0 == len(results.went_at):
             return NOTHING
         return Change(self.table(results.came), results.came_at, self.table(results.went), results.went_at)
@@ -172,6 +175,13 @@ class MultiwayJoinOp:
         if reason == DONE and state.item(START) == len(self.inputs):
             return Results(*given)
         return self._end(self._came_with_help(reason, given[0], given[1]))
+
+    def go_oldest_first(self, results: Results) -> bool:
+        """Whether of all results those go that came first. They are of the last batch, and came before it."""
+        came_at, went_at = results.came_at, results.went_at
+        if not self._results.is_queue:
+            return False
+        return not len(came_at) or not len(went_at) or went_at.item(-1) <= came_at.item(0)
 
     def _came_with_help(self, reason: int, pointers: Pointers, moments: Ids) -> list[_Found]:
         """What comes where a kernel cannot do all of it, from where it has stopped on."""

@@ -11,7 +11,7 @@ from freshet.algebra.nodes import StreamOperator
 from freshet.native.buffers.one_way_index import Ids, Mask
 from freshet.native.buffers.row_log import LogRows, RowLog
 from freshet.native.change import NOTHING, OPEN, Change, MomentBatch, Operator, RowsAtHand, merge_changes
-from freshet.native.operators.multiway_join import MultiwayJoinOp
+from freshet.native.operators.multiway_join import MultiwayJoinOp, Results
 from freshet.native.operators.ordered import OrderedOp
 from freshet.native.plan.plan import Plan, PlanOrdered
 from freshet.native.plan.plan_reads import asks_time, can_be_asked_again
@@ -108,6 +108,7 @@ class IncrementalR2S:
         self._root = root
         self._variables = columns
         self._output = plan.output
+        self._join = self._join_of(root)
         self._exactness = exact
         self._is_grounded = is_grounded(plan.root)
         needs_all = plan.output is StreamOperator.RSTREAM or not self._is_grounded or not can_be_asked_again(plan)
@@ -126,8 +127,14 @@ class IncrementalR2S:
 
     def step(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in. `held` is how many elements the windows have at each evaluation."""
-        change = self._root.changes(batch)
         due = batch.due
+        if self._join is None or not len(due):
+            change = self._root.changes(batch)
+        else:
+            results = self._join.pointer_changes(batch)
+            if self._follow_in_order(self._join, results, due.item(-1)):
+                return self._all_at(due, _places_held(held))
+            change = self._join.change_of(results)
         if self._rest is not NOTHING:
             change, self._rest = merge_changes([self._rest, change]), NOTHING
         last_due = due.item(-1) if len(due) else -OPEN
@@ -149,6 +156,19 @@ class IncrementalR2S:
             return self._difference(batch, came, went)
         return self._with_empty_windows(batch, held > 0, came, went)
 
+    def _follow_in_order(self, join: MultiwayJoinOp, results: Results, last_due: int) -> bool:
+        """Keep all results that hold, if those go that came first: they need not be looked for. Says whether it is so.
+
+        The results of a join stand in the log in the order in which they came, where none is late.
+        """
+        assert self._all is not None
+        if self._rest is not NOTHING or self._all.has_late or not join.go_oldest_first(results):
+            return False
+        if _last_of(results.came_at, results.went_at) > last_due:
+            return False
+        self._all.step_in_order(join.table(results.came), results.came_at, results.went_at)
+        return True
+
     def end_all(self, moment: int, rows_before: Callable[[int], Table]) -> None:
         rest = self._rest
         if self._all is None:
@@ -161,7 +181,13 @@ class IncrementalR2S:
 
     def use(self, root: Operator) -> None:
         self._root = root
+        self._join = self._join_of(root)
         self._exactness = Exactness.NEVER  # what comes may be equal to what goes
+
+    def _join_of(self, root: Operator) -> MultiwayJoinOp | None:
+        """The join whose results are all reported."""
+        is_whole = self._output is StreamOperator.RSTREAM
+        return root if is_whole and isinstance(root, MultiwayJoinOp) else None
 
     def _at(self, rows: Ids, moment: int) -> _Timed:
         columns = {name: rows[:, at].copy() for at, name in enumerate(self._variables)}
@@ -318,7 +344,10 @@ def _places_held(held: Ids) -> Ids:
 
 
 def _last_moment(change: Change) -> int:
-    came_at, went_at = change.came_at, change.went_at
+    return _last_of(change.came_at, change.went_at)
+
+
+def _last_of(came_at: Ids, went_at: Ids) -> int:
     last_came = came_at.item(-1) if len(came_at) else -OPEN
     return max(last_came, went_at.item(-1)) if len(went_at) else last_came
 
