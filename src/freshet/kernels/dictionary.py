@@ -30,6 +30,7 @@ BLOCK = 64
 _CACHED = 1 << 16  # words
 ABSENT = np.int64(-1)
 UNKNOWN = np.int64(0)
+LATEST = np.int64(2**63 - 1)  # beyond every time
 HELD, PASSED = np.uint8(1), np.uint8(2)  # marks of slots that a sweep keeps
 
 # x -> a * x + c modulo 2**63 runs through every number before it returns, as c is odd and a - 1 divisible by 4:
@@ -272,13 +273,19 @@ def is_known(slots, term_id):
 
 
 @leaf
-def first_unknown(slots, subjects, predicates, objects):
-    """The first row with an id that no term has, or -1.
+def copy_known(slots, times, subjects, predicates, objects, copies):
+    """Copies rows, a row of `copies` for each column, if all their ids are of terms.
 
-    Rows go in blocks, so that the waits for memory overlap; a small table is in the cache.
+    Gives the first row with an id that no term has, or -1, and the least and the largest time. Rows go in blocks, so
+    that the waits for memory overlap; a small table is in the cache.
     """
     mask = np.int64(slots.size - 2)
     predicate = UNKNOWN  # that of the row before: there often is no other
+    least, largest = LATEST, -LATEST
+    for i in range(times.size):
+        time = times[i]
+        copies[0, i] = time
+        least, largest = min(least, time), max(largest, time)
     for first in range(0, subjects.size, BLOCK):
         stop = min(first + BLOCK, subjects.size)
         if mask > _CACHED:
@@ -286,13 +293,15 @@ def first_unknown(slots, subjects, predicates, objects):
                 fetch(slots, (subjects[i] << 1) & mask)
                 fetch(slots, (objects[i] << 1) & mask)
         for i in range(first, stop):
-            known = is_known(slots, subjects[i]) and is_known(slots, objects[i])
+            subject, object = subjects[i], objects[i]
+            known = is_known(slots, subject) and is_known(slots, object)
             if known and (predicates[i] != predicate or predicate == UNKNOWN):
                 predicate = predicates[i]
                 known = is_known(slots, predicate)
             if not known:
-                return i
-    return -1
+                return i, least, largest
+            copies[1, i], copies[2, i], copies[3, i] = subject, predicate, object
+    return -1, least, largest
 
 
 @leaf

@@ -56,15 +56,14 @@ from freshet.runtime.registered_query import RegisteredQuery
 from freshet.runtime.session_checks import (
     AbsorbOption,
     check_callbacks,
-    check_columns,
     check_function,
-    check_ids,
     check_live,
     check_options,
     check_registration,
     check_whole_number,
     check_why_elements,
     check_window_bytes,
+    checked_copy,
     parse_absorb,
     parse_history,
     parse_idle,
@@ -1136,10 +1135,7 @@ class Session:
                     origin = _text_origin(file, line_shifts(text, len(read.times)))
                 self._push(stream, read, None, origin, graphs)
             else:
-                check_columns(elements)
-                check_ids(elements, self.dictionary)
-                # The engine keeps what it is given, and the caller may write into it.
-                copied = Elements(*(column.copy() for column in elements))
+                copied = checked_copy(elements, self.dictionary)  # the engine keeps what it is given
                 self._push(stream, self.pushing(stream, file).deleted(copied) if retract else copied, None)
 
     def pushing(self, stream: str, file: str) -> Pushing:

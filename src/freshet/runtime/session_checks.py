@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from freshet.algebra.nodes import Query
 from freshet.expressions.functions import FUNCTIONS
 from freshet.expressions.mathematics import MATH
-from freshet.kernels.dictionary import first_unknown, is_known
+from freshet.kernels.dictionary import copy_known, is_known
 from freshet.kernels.direct_call import DirectCall
 from freshet.native.moments import AFTER_ALL_TIME, BEFORE_ALL_TIME
 from freshet.native.plan.element_times import TIMESTAMP
@@ -41,8 +41,9 @@ _MOST_BYTES = "the memory of a query in bytes"
 _LIMIT = "the limit of a query must be a number of seconds"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INT64 = np.dtype(np.int64)
+_CONTIGUOUS = (8,)
 _ROLES = ("subject", "predicate", "object")
-_FIRST_UNKNOWN = DirectCall(first_unknown)
+_COPY_KNOWN = DirectCall(copy_known)
 
 
 def check_whole_number(
@@ -272,28 +273,32 @@ def _number(given: float | None, rule: str) -> float | None:
         raise InputError(f"{rule}, not {given!r}") from None
 
 
-def check_columns(elements: Elements) -> None:
-    """An error unless these are four columns of numbers, each as long as the others, with times that can be."""
+def checked_copy(elements: Elements, dictionary: Dictionary) -> Elements:
+    """A copy of columns that come from anywhere, whose caller may write into them, and whose ids may have been swept.
+
+    An error unless these are four columns of numbers, each as long as the others, with times that can be and ids that
+    terms have.
+    """
     shape = getattr(elements.times, "shape", ())
     for column in elements:
         if type(column) is not np.ndarray or column.shape != shape or column.dtype != _INT64:
             raise InputError("pushed elements must be four arrays of int64, all of one length")
     if len(shape) != 1:
         raise InputError(f"pushed elements must be rows, not an array of {len(shape)} dimensions")
-    check_times(elements.times)
-
-
-def check_ids(elements: Elements, dictionary: Dictionary) -> None:
-    """An error where no term has an id: elements in such columns come from anywhere, and ids are swept."""
-    times, *ids = elements
-    if len(times) != 1:  # one row is read rightly however the array lies
-        ids = [np.ascontiguousarray(column) for column in ids]
+    columns = elements
+    if any(column.strides != _CONTIGUOUS for column in columns):
+        columns = Elements(*map(np.ascontiguousarray, elements))
+    copies = np.empty((len(elements), *shape), np.int64)
     slots = dictionary.arrays.slots
-    row = _FIRST_UNKNOWN.run(slots, *ids)
+    row, least_ms, largest_ms = _COPY_KNOWN.run(slots, *columns, copies)
+    if shape[0]:
+        check_time(least_ms)
+        check_time(largest_ms)
     if row >= 0:
-        given = {role: column.item(row) for role, column in zip(_ROLES, ids, strict=True)}
+        given = {role: column.item(row) for role, column in zip(_ROLES, elements[1:], strict=True)}
         role = next(role for role, term_id in given.items() if not is_known(slots, term_id))
         raise InputError(f"pushed elements: row {row + 1} has as {role} the id {given[role]}, which no term has")
+    return Elements(*copies)
 
 
 def check_times(times: NDArray[np.int64]) -> None:
