@@ -127,7 +127,7 @@ def _find(index, keys, row, tag):
         place = next_place(place, tag, mask)
 
 
-@leaf
+@inlined
 def _new_entry(index, keys, row, tag, place):
     """An entry for a key at an empty place of the table. It counts nothing yet."""
     if index.sizes[FREE] > 0:
@@ -179,7 +179,13 @@ def put_entries(index, keys, first, count, entries):
         fetch_rows(index.counts, found, stop - start)
         for at in range(start, stop):
             entry = found[at - start]
-            entries[at] = entry if entry >= 0 else _entry_or_new(index, keys, first + at, tags[at - start], entry)
+            if entry < 0:
+                place, tag = -1 - entry, tags[at - start]
+                if entry == UNSEEN or index.table[place] >= 0:
+                    entry = _entry_of(index, keys, first + at, tag)
+                else:  # as it mostly is where a window takes rows in: without a call
+                    entry = _new_entry(index, keys, first + at, tag, place)
+            entries[at] = entry
 
 
 @njit
