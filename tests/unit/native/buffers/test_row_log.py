@@ -56,7 +56,12 @@ def play(seed: int, width: int, values: int, disorder: float) -> None:
                 life = open_ones.pop(dice.randrange(len(open_ones)) if dice.random() < disorder else 0)
                 life[1] = now
                 went.append((now, life[2]))
-        log.step(change(came, went, width))
+        changed = change(came, went, width)
+        if not disorder and dice.random() < 0.5:
+            assert not log.has_late
+            log.step_in_order(changed.came, changed.came_at, changed.went_at)
+        else:
+            log.step(changed)
         asked = [moment, *moments]  # also the last moment of the batch before
         places, rows = log.living_at(np.array(asked))
         for place, each in enumerate(asked):
