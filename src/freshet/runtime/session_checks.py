@@ -288,10 +288,11 @@ def checked_copy(elements: Elements, dictionary: Dictionary) -> Elements:
     columns = elements
     if any(column.strides != _CONTIGUOUS for column in columns):
         columns = Elements(*map(np.ascontiguousarray, elements))
-    copies = np.empty((len(elements), *shape), np.int64)
+    count = len(elements.times)
+    copies = np.empty((len(elements), count), np.int64)
     slots = dictionary.arrays.slots
     row, least_ms, largest_ms = _COPY_KNOWN.run(slots, *columns, copies)
-    if shape[0]:
+    if count:
         check_time(least_ms)
         check_time(largest_ms)
     if row >= 0:
