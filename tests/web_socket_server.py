@@ -9,7 +9,7 @@ from websockets.sync.server import ServerConnection, serve
 
 
 class WebSocketServer:
-    """Sends each message once, to the connection that is open then; binary ones as they are."""
+    """Sends each message once, to the newest connection; binary ones as they are."""
 
     def __init__(self, subscribe: bool = False) -> None:
         self.messages: list[str | bytes] = []
@@ -18,6 +18,7 @@ class WebSocketServer:
         self.sent = 0
         self.close_code = 1000
         self.cut = threading.Event()
+        self._newest: ServerConnection | None = None
         self._subscribe = subscribe
         self._server = serve(self._serve, "127.0.0.1", 0, compression="deflate")
         self.url = f"ws://127.0.0.1:{self._server.socket.getsockname()[1]}/feed"
@@ -28,10 +29,11 @@ class WebSocketServer:
         assert connection.request is not None
         self.headers.append(connection.request.headers.get("Authorization"))
         try:
-            if self._subscribe:
-                self.received.append(connection.recv())
+            asked = [connection.recv()] if self._subscribe else []
+            self._newest = connection
+            self.received += asked
             while not self.cut.wait(0.005):
-                while self.sent < len(self.messages):
+                while self._newest is connection and self.sent < len(self.messages):
                     connection.send(self.messages[self.sent])
                     self.sent += 1
             connection.close(self.close_code, "bye")

@@ -9,7 +9,7 @@ from random_continuous import RandomQuery
 from scenarios import scenario
 
 QUERIES = 600
-LEAST = 0.04  # of all queries
+LEAST = 0.035  # of all queries
 
 OPERATORS = {
     "GROUP BY": r"^GROUP BY",

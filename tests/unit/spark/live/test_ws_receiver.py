@@ -88,8 +88,9 @@ def test_a_restart_goes_on_numbering(server: WebSocketServer, start: Start) -> N
     first = start()
     wait_until(lambda: len(documents(first)) == 1)
     first.stop()
-    server.messages += ["two"]
     second = start()
+    wait_until(lambda: len(server.received) == 2)
+    server.messages += ["two"]
     wait_until(lambda: len(documents(second)) == 2)
     assert documents(second) == [("one", f"ws:{server.url}/0"), ("two", f"ws:{server.url}/1")]
     assert second.connections == 2
