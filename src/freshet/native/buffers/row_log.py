@@ -76,9 +76,9 @@ class RowLog:
             self._remove_rows(as_rows(change.went, self._names), np.ascontiguousarray(change.went_at))
 
     @property
-    def has_late(self) -> bool:
-        """Whether any row holds that came before one that has gone."""
-        return self._late > 0
+    def is_empty(self) -> bool:
+        """Whether no row holds."""
+        return self._head == self._end and not self._late
 
     def step_in_order(self, came: Table, came_at: Ids, went_at: Ids) -> None:
         """The same where those go that came first of all that are here; none is late."""

@@ -62,6 +62,7 @@ from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 
 _NO_MOMENTS = np.empty(0, np.int64)
+_MIXING = np.int64(0x1E3779B97F4A7C15)
 _JOIN, _EXTEND, _END = DirectCall(join_step), DirectCall(extend), DirectCall(end_results)
 _VALUES, _WITH_ROWS = DirectCall(values_pointed_to), DirectCall(with_rows)
 
@@ -182,6 +183,15 @@ class MultiwayJoinOp:
         if not self._results.is_queue:
             return False
         return not len(came_at) or not len(went_at) or went_at.item(-1) <= came_at.item(0)
+
+    def has_brief(self, results: Results) -> bool:
+        """Whether results may come and go within a batch: they never stand among those that hold."""
+        came_at, went_at = results.came_at, results.went_at
+        if not len(came_at) or not len(went_at) or went_at.item(-1) <= came_at.item(0):
+            return False
+        came = results.came[: came_at.searchsorted(went_at.item(-1))]
+        went = results.went[went_at.searchsorted(came_at.item(0), side="right") :]
+        return bool(np.isin(_mixed(came), _mixed(went)).any())
 
     def _came_with_help(self, reason: int, pointers: Pointers, moments: Ids) -> list[_Found]:
         """What comes where a kernel cannot do all of it, from where it has stopped on."""
@@ -475,3 +485,12 @@ def _merge_in_order(parts: list[_Found], nothing: Pointers) -> _Found:
         return pointers, moments
     order = np.argsort(moments, kind="stable")
     return pointers[order], moments[order]
+
+
+def _mixed(pointers: Pointers) -> Ids:
+    """A number for each result, the same for the same pointers."""
+    mixed = np.zeros(len(pointers), np.int64)
+    for column in pointers.T:
+        mixed *= _MIXING
+        mixed += column
+    return mixed

@@ -114,6 +114,7 @@ class IncrementalR2S:
         needs_all = plan.output is StreamOperator.RSTREAM or not self._is_grounded or not can_be_asked_again(plan)
         self._all = RowLog(columns) if needs_all else None
         self._asks_time = asks_time(plan)
+        self._is_as_join = True  # whether the log and the results that the join keeps are in the same order
         self._rest = NOTHING  # what has changed since the last evaluation
         self._last = _NO_MOMENTS  # the last evaluation
         self._was_empty = True  # then, by the rule of empty windows, or since there was none
@@ -128,12 +129,13 @@ class IncrementalR2S:
     def step(self, batch: MomentBatch, held: Ids) -> Answers:
         """Take a batch in. `held` is how many elements the windows have at each evaluation."""
         due = batch.due
-        if self._join is None or not len(due):
+        if self._join is None:
             change = self._root.changes(batch)
         else:
             results = self._join.pointer_changes(batch)
-            if self._follow_in_order(self._join, results, due.item(-1)):
+            if len(due) and self._follow_in_order(self._join, results, due.item(-1)):
                 return self._all_at(due, _places_held(held))
+            self._is_as_join = self._is_as_join and not self._join.has_brief(results)
             change = self._join.change_of(results)
         if self._rest is not NOTHING:
             change, self._rest = merge_changes([self._rest, change]), NOTHING
@@ -142,6 +144,7 @@ class IncrementalR2S:
             change, self._rest = _cut(change, last_due)
         if self._all is not None:
             self._all.step(change)
+            self._is_as_join |= self._all.is_empty and self._rest is NOTHING
         if not len(due):
             return self._nothing
         if self._output is StreamOperator.RSTREAM:
@@ -159,10 +162,11 @@ class IncrementalR2S:
     def _follow_in_order(self, join: MultiwayJoinOp, results: Results, last_due: int) -> bool:
         """Keep all results that hold, if those go that came first: they need not be looked for. Says whether it is so.
 
-        The results of a join stand in the log in the order in which they came, where none is late.
+        The results of a join stand in the log in the order in which they came, unless one of them came and went in one
+        batch: of rows that are equal to it the log lets the first go, the join none of those that it keeps.
         """
         assert self._all is not None
-        if self._rest is not NOTHING or self._all.has_late or not join.go_oldest_first(results):
+        if self._rest is not NOTHING or not self._is_as_join or not join.go_oldest_first(results):
             return False
         if _last_of(results.came_at, results.went_at) > last_due:
             return False
@@ -182,6 +186,7 @@ class IncrementalR2S:
     def use(self, root: Operator) -> None:
         self._root = root
         self._join = self._join_of(root)
+        self._is_as_join = False
         self._exactness = Exactness.NEVER  # what comes may be equal to what goes
 
     def _join_of(self, root: Operator) -> MultiwayJoinOp | None:

@@ -58,7 +58,7 @@ def play(seed: int, width: int, values: int, disorder: float) -> None:
                 went.append((now, life[2]))
         changed = change(came, went, width)
         if not disorder and dice.random() < 0.5:
-            assert not log.has_late
+            assert not log._late
             log.step_in_order(changed.came, changed.came_at, changed.went_at)
         else:
             log.step(changed)
