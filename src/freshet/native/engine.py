@@ -152,12 +152,23 @@ class Engine:
             if stream.iri in self._router.constructed:
                 raise InputError(f"the stream <{stream.iri}> has the answers of the query {stream.iri}")
             self.streams[stream.iri] = stream
+            if stream.absorb is not None:
+                self._check_graph_changes(stream)
             self._is_graph_changed |= stream.changes_graph
             if stream.absorb is not None:
                 for name, group in self._queries.items():
                     if self._router.feeds_stored(stream, self._timings[name]):
                         group.streams.add(stream.iri)
                 self._connect()
+
+    def _check_graph_changes(self, stream: StreamState) -> None:
+        """Take a stream back with which a registered query would wait for ever."""
+        try:
+            for query, timing in self._timings.items():
+                self._router.check_graph_changes(query, timing)
+        except UnsupportedError:
+            del self.streams[stream.iri]
+            raise
 
     def keep_windows(self, stream: str, keep_ms: int, budget_bytes: int) -> None:
         """Keep the last elements of a stream, so that one-shot queries can ask for them."""

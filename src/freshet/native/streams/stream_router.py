@@ -105,7 +105,14 @@ class StreamRouter:
                     " supported",
                     file=file,
                 )
-            if isinstance(window, EventTimeWindow) and state is None and self._is_stored_changed(timing):
+        self.check_graph_changes(query, timing, file)
+
+    def check_graph_changes(self, query: str, timing: Timing, file: str | None = None) -> None:
+        """Refuse a query whose answers changes of the stored graph would wait for, while these wait for its answers."""
+        for window in timing.windows:
+            assert isinstance(window.stream, Iri)
+            base = base_name(window.stream.value)
+            if isinstance(window, EventTimeWindow) and base not in self.streams and self._is_stored_changed(timing):
                 raise UnsupportedError(
                     f"the query {query} has a window by [... @<{window.predicate.value}>] over the answers of the query"
                     f" {base}, and reads the stored graph, which a stream takes triples out of: not supported together",

@@ -139,12 +139,31 @@ def objects(report: Report) -> list[str]:
     return [row["o"].lexical for row in report.bindings()]
 
 
-def test_such_a_stream_of_the_answers_of_a_query_is_refused() -> None:
+OF_ANSWERS = BY_EVENT_TIME.replace("ON :s", "ON :c")
+REFUSED = "over the answers of the query http://e/c, and reads the stored graph"
+
+
+def session_with_answers(**options: object) -> Session:
     session = Session()
-    session.stream(S, absorb="latest")
+    session.stream(S, **options)  # type: ignore[arg-type]
     session.register(
         PREFIX + "REGISTER STREAM :c AS CONSTRUCT { ?x ?p ?y } FROM NAMED WINDOW :w ON :s [RANGE PT1S] "
         "WHERE { WINDOW :w { ?x ?p ?y } }"
     )
-    with pytest.raises(UnsupportedError, match="over the answers of the query http://e/c, and reads the stored graph"):
-        session.register(BY_EVENT_TIME.replace("ON :s", "ON :c"))
+    return session
+
+
+def test_such_a_stream_of_the_answers_of_a_query_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match=REFUSED):
+        session_with_answers(absorb="latest").register(OF_ANSWERS)
+
+
+def test_a_stream_that_would_make_such_a_query_wait_is_refused() -> None:
+    session = session_with_answers()
+    session.register(OF_ANSWERS)
+    with pytest.raises(UnsupportedError, match=REFUSED):
+        session.stream("http://e/changing", absorb="latest")
+    session.stream("http://e/changing", absorb=True)
+    with pytest.raises(UnsupportedError, match=REFUSED):
+        session.stream("http://e/too", absorb=["http://e/other"], retracts=True)
+    assert [state.iri for state in session.streams()] == [S, "http://e/changing"]
