@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -50,12 +51,13 @@ class LdesSink:
 
     Where the template names graphs, each of these in a report is a member, a version (`dct:isVersionOf`) of that graph.
     A run that resumes from a checkpoint goes on with the last page, and leaves out what is there already. Any other run
-    goes on with a new page.
+    goes on with a new page. Threads of clients deliver beside those that save.
     """
 
     def __init__(self, folder: Path, *, resume: bool, per_page: int = PER_PAGE) -> None:
         self._folder, self._per_page = folder, per_page
         self._unsaved, self._unsynced = False, False
+        self._lock = threading.RLock()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._pages = [_marks(path) for path in sorted(folder.glob("page-*.trig"))]
@@ -71,23 +73,27 @@ class LdesSink:
             raise InputError(f"cannot be written to: {error.strerror}", file=str(folder)) from error
 
     def deliver(self, batch: AnswerBatch) -> None:
-        there = self._before.count(batch)
-        for report in batch.part(there, len(batch)).reports():
-            self._add(report)
+        with self._lock:
+            there = self._before.count(batch)
+            for report in batch.part(there, len(batch)).reports():
+                self._add(report)
 
     def skip(self, batch: AnswerBatch) -> None:
-        self._before.count(batch)
+        with self._lock:
+            self._before.count(batch)
 
     def flush(self) -> None:
-        if self._unsaved:
-            self._save()
+        with self._lock:
+            if self._unsaved:
+                self._save()
 
     def sync(self) -> None:
-        self.flush()
-        if self._unsynced:
-            self._unsynced = False
-            for path in (self._path(), self._folder / INDEX, self._folder):
-                _sync(path)
+        with self._lock:
+            self.flush()
+            if self._unsynced:
+                self._unsynced = False
+                for path in (self._path(), self._folder / INDEX, self._folder):
+                    _sync(path)
 
     def close(self) -> None:
         self.sync()
