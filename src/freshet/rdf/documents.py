@@ -16,6 +16,7 @@ import pyoxigraph
 from freshet.rdf.deadline import current
 from freshet.rdf.errors import InputError
 from freshet.rdf.json_nesting import check_json
+from freshet.rdf.triple_nesting import TripleNesting, check_xml_triples
 from freshet.rdf.xml_entities import check_xml
 
 _MOST_CHECKED = 64 << 20  # bytes of JSON-LD, as much as a body has; larger files of one's own are not read at once
@@ -30,11 +31,12 @@ def parse_document(
     if form == pyoxigraph.RdfFormat.RDF_XML:
         begun = rest.read()
         check_xml(begun, file)
+        check_xml_triples(begun, file)
     elif form == pyoxigraph.RdfFormat.JSON_LD:
         begun = rest.read(_MOST_CHECKED + 1)
         if len(begun) <= _MOST_CHECKED:
             check_json(begun, file)
-    pieces = _Pieces(io.BytesIO(begun), rest)
+    pieces = _Pieces(io.BytesIO(begun), rest, TripleNesting(file))
     return pyoxigraph.parse(cast("BinaryIO", pieces), form, base_iri=base, rename_blank_nodes=renaming)
 
 
@@ -50,13 +52,16 @@ def long_terms_refused(file: str) -> Iterator[None]:
 
 
 class _Pieces(io.RawIOBase):
-    """What has been read already, and then the rest. Looks at the deadline before each piece."""
+    """What has been read already, and then the rest. Looks at the deadline and at the triple terms of each piece."""
 
-    def __init__(self, begun: BinaryIO, rest: BinaryIO) -> None:
+    def __init__(self, begun: BinaryIO, rest: BinaryIO, nesting: TripleNesting) -> None:
         self._begun = begun
         self._rest = rest
+        self._nesting = nesting
         self._deadline = current()
 
     def read(self, size: int = -1) -> bytes:
         self._deadline.check()
-        return self._begun.read(size) or self._rest.read(size)
+        piece = self._begun.read(size) or self._rest.read(size)
+        self._nesting.look(piece)
+        return piece

@@ -12,6 +12,7 @@ from freshet.rdf.documents import long_terms_refused
 from freshet.rdf.elements import FURTHEST_MS
 from freshet.rdf.errors import InputError
 from freshet.rdf.oxigraph import parse_error, parsed_key
+from freshet.rdf.triple_nesting import TripleNesting
 
 _TIMED = re.compile(rb"(-?)0*([0-9]+)\t(-[ \t]+)?")
 NO_DELETIONS = (
@@ -76,8 +77,10 @@ class LineParser:
             texts = [text[match.end() :] for match, text in zip(whole, texts, strict=True)]
         if any(b"\n" in text or b"\r" in text[:-1] for text in texts):
             return None
+        together = b"\n".join(texts)
         try:
-            quads = list(pyoxigraph.parse(b"\n".join(texts), self._form))
+            TripleNesting(self.file).look(together)
+            quads = list(pyoxigraph.parse(together, self._form))
             if len(quads) != len(lines):
                 return None
             return [self._statement(*row) for row in zip(lines, times, quads, deletes, strict=True)]
@@ -97,6 +100,7 @@ class LineParser:
                 raise self._error(NO_DELETIONS, number, match.start(3) + 1)
             time_ms, deletes = read_ms, match[3] is not None
         try:
+            TripleNesting(self.file).look(text)
             with long_terms_refused(self.file):
                 quads = list(pyoxigraph.parse(text[prefix:], self._form))
             statements = [self._statement(line, time_ms, quad, deletes) for quad in quads]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pyoxigraph
 
 from freshet.rdf.errors import InputError
-from freshet.rdf.terms import MOST_NESTED, XSD, triple_key
+from freshet.rdf.terms import MOST_NESTED, TOO_NESTED, XSD, triple_key
 
 _PLACE = re.compile(r"Parser error at (?:line \d+ (?:column \d+|between columns \d+ and \d+)|between .*?): ")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -39,7 +39,7 @@ def _triple_key(triple: pyoxigraph.Triple, blank_scope: str) -> str:
     while isinstance(object_ := outer[-1].object, pyoxigraph.Triple):
         outer.append(object_)
         if len(outer) > MOST_NESTED:
-            raise InputError(f"more than {MOST_NESTED} triple terms within one another")
+            raise InputError(TOO_NESTED)
     key = parsed_key(object_, blank_scope)
     for each in reversed(outer):
         key = triple_key(parsed_key(each.subject, blank_scope), parsed_key(each.predicate, blank_scope), key)

@@ -15,6 +15,7 @@ _PART = re.compile(r""" (?:(<(?!<)[^>]*>|_:[^ ]+)|"((?:[^"\\]++|\\.)*+)"([^ ]*)|
 
 TRIPLE_START, TRIPLE_END = "<<(", " )>>"
 MOST_NESTED = 100  # triple terms within one another
+TOO_NESTED = f"more than {MOST_NESTED} triple terms within one another"
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -162,6 +163,18 @@ def key_text(key: str) -> str:
 def triple_key(subject: str, predicate: str, object_: str) -> str:
     """The key of a triple term by the keys of its terms."""
     return f"{TRIPLE_START} {key_text(subject)} {key_text(predicate)} {key_text(object_)}{TRIPLE_END}"
+
+
+def nesting(key: str) -> int:
+    """How many triple terms stand within one another in a term, by its key: their ends stand in a row.
+
+    >>> nesting('<<( <a:b> <a:c> <<( <a:b> <a:c> "<<(" )>> )>>'), nesting('"<<( )>>"')
+    (2, 0)
+    """
+    count, end = 0, len(key)
+    while key.startswith(TRIPLE_END, end - len(TRIPLE_END)):
+        count, end = count + 1, end - len(TRIPLE_END)
+    return count if key.startswith(TRIPLE_START) else 0
 
 
 def triple_parts(key: str) -> tuple[str, str, str]:

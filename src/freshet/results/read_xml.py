@@ -6,7 +6,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from freshet.rdf.errors import InputError
-from freshet.rdf.terms import MOST_NESTED
+from freshet.rdf.terms import MOST_NESTED, TOO_NESTED
 from freshet.results.table import Table, TermKeys, check_variables
 
 _NAMESPACE = "http://www.w3.org/2005/sparql-results#"
@@ -93,7 +93,7 @@ class _Reader:
         elif local == "triple":
             self.triples.append({})
             if len(self.triples) > MOST_NESTED:
-                self.wrong(f"more than {MOST_NESTED} triple terms within one another")
+                self.wrong(TOO_NESTED)
         elif local == "binding":
             self.variable = self.attribute("name")
             if self.variable not in self.names:

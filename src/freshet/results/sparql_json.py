@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from freshet.kernels.json_terms import json_terms
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
-from freshet.rdf.terms import MOST_NESTED
+from freshet.rdf.terms import MOST_NESTED, TOO_NESTED
 from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, write_pieces, write_rows
 from freshet.results.table import Table, TermKeys, check_variables
@@ -78,7 +78,7 @@ def _read_bindings(variables: tuple[str, ...], bindings: list[Any], keys: TermKe
 def _term_key(term: Any, keys: TermKeys, depth: int = 0) -> str:
     if isinstance(term, dict) and term.get("type") == "triple" and isinstance(parts := term.get("value"), dict):
         if depth == MOST_NESTED:
-            raise ValueError(f"more than {MOST_NESTED} triple terms within one another")
+            raise ValueError(TOO_NESTED)
         if parts.keys() >= {"subject", "predicate", "object"}:
             return keys.triple(
                 *[_term_key(parts[role], keys, depth + 1) for role in ("subject", "predicate", "object")]

@@ -9,7 +9,7 @@ from typing import cast
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.errors import InputError
 from freshet.rdf.ids import XSD_BOOLEAN, XSD_DECIMAL, XSD_DOUBLE, XSD_INTEGER
-from freshet.rdf.terms import MOST_NESTED, key_text
+from freshet.rdf.terms import MOST_NESTED, TOO_NESTED, key_text
 from freshet.results.report import BooleanAnswer, Solutions
 from freshet.results.rows import Frame, each_cell, literal_parts, write_pieces
 from freshet.results.table import Table, TermKeys, check_variables, decode_text
@@ -90,9 +90,9 @@ def _header(line: str, file: str | None) -> tuple[str, ...]:
 def _key(text: str, keys: TermKeys) -> str | None:
     if not text:
         return None
-    if text.count("<<(") > MOST_NESTED:
-        raise ValueError(f"more than {MOST_NESTED} triple terms within one another")
     if found := _TRIPLE.fullmatch(text):
+        if text.count("<<(") > MOST_NESTED:
+            raise ValueError(TOO_NESTED)
         return _triple_key(found[1], keys)
     if found := _IRI.fullmatch(text):
         return keys.iri(_unescape(found[1]))

@@ -16,8 +16,10 @@ from freshet.rdf.terms import (
     MOST_NESTED,
     RDF_DIR_LANG_STRING,
     RDF_LANG_STRING,
+    TOO_NESTED,
     TRIPLE_START,
     XSD_STRING,
+    nesting,
     triple_key,
 )
 from freshet.results.report import Solutions
@@ -86,8 +88,8 @@ class TermKeys:
             raise ValueError("the subject of a triple term is an IRI or a blank node")
         if not predicate.startswith("<") or predicate.startswith(TRIPLE_START):
             raise ValueError("the predicate of a triple term is an IRI")
-        if object_.startswith(TRIPLE_START) and object_.count(TRIPLE_START) >= MOST_NESTED:
-            raise ValueError(f"more than {MOST_NESTED} triple terms within one another")
+        if nesting(object_) >= MOST_NESTED:
+            raise ValueError(TOO_NESTED)
         return triple_key(subject, predicate, object_)
 
 

@@ -14,6 +14,7 @@ from freshet.rdf.terms import (
     MOST_NESTED,
     RDF_DIR_LANG_STRING,
     RDF_LANG_STRING,
+    TOO_NESTED,
     XSD_STRING,
     BlankNode,
     Iri,
@@ -51,7 +52,7 @@ def _problem_of_triple_term(term: TripleTerm) -> str | None:
         if problem := problem_of(outer.subject) or problem_of(outer.predicate):
             return problem
         outer = outer.object
-    return f"more than {MOST_NESTED} triple terms within one another"
+    return TOO_NESTED
 
 
 def _problem_of_iri(iri: Iri) -> str | None:

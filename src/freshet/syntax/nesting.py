@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 
 from freshet.algebra.expressions import Variable
 from freshet.algebra.nodes import Node, TriplePattern, Values
-from freshet.rdf.terms import BlankNode, Iri, Literal, TripleTerm
+from freshet.rdf.terms import MOST_NESTED, BlankNode, Iri, Literal, TripleTerm
 from freshet.syntax.tree import Tree
 
 DEEPEST_SYNTAX = 128
@@ -18,6 +18,8 @@ DEEPEST_ALGEBRA = 256
 
 _LEAVES = (Iri, Literal, BlankNode, TripleTerm, Variable, TriplePattern)
 
+_TRIPLE_TERMS = ("triple_term", "expression_triple_term")
+
 
 def too_deep(tree: Tree) -> int | None:
     """Where the parse tree is deeper than it may be, as an offset; None where it is not."""
@@ -27,6 +29,21 @@ def too_deep(tree: Tree) -> int | None:
         if not level:
             return None
     return level[0].start
+
+
+def nested_triple_terms(tree: Tree) -> int | None:
+    """Where more triple terms stand within one another than a term may have, as an offset; None where none do."""
+    level = [(tree, 0)]
+    while level:
+        level = [
+            (child, within + (child.data in _TRIPLE_TERMS))
+            for each, within in level
+            for child in each.children
+            if isinstance(child, Tree)
+        ]
+        if (found := next((each for each, within in level if within > MOST_NESTED), None)) is not None:
+            return found.start
+    return None
 
 
 def depth(root: Node) -> int:

@@ -7,10 +7,11 @@ from lark.exceptions import UnexpectedInput
 from freshet.algebra.nodes import Query
 from freshet.algebra.updates import Modify, Update
 from freshet.rdf.errors import FreshetError
+from freshet.rdf.terms import TOO_NESTED
 from freshet.syntax.dialects import dialect_named
 from freshet.syntax.driver import driver
 from freshet.syntax.errors import explain
-from freshet.syntax.nesting import DEEPEST_ALGEBRA, depth, too_deep
+from freshet.syntax.nesting import DEEPEST_ALGEBRA, depth, nested_triple_terms, too_deep
 from freshet.syntax.source import Source
 from freshet.syntax.tables import QUERY, UPDATE, parser
 from freshet.syntax.transform_query import QueryTransformer
@@ -41,9 +42,15 @@ def parse_tree(source: Source) -> Tree:
     tree = driver().parse(source.decoded)
     if tree is None:
         raise _syntax_error(source)
-    if (at := too_deep(tree)) is not None:
-        raise source.error("the query is nested too deeply here", at)
+    _check_nesting(tree, source, "query")
     return tree
+
+
+def _check_nesting(tree: Tree, source: Source, what: str) -> None:
+    if (at := too_deep(tree)) is not None:
+        raise source.error(f"the {what} is nested too deeply here", at)
+    if "<<(" in source.decoded and (at := nested_triple_terms(tree)) is not None:
+        raise source.error(TOO_NESTED, at)
 
 
 def check_depth(query: Query, source: Source) -> None:
@@ -62,8 +69,7 @@ def parse_update(text: str, *, file: str | None = None, base: str | None = None)
     tree = driver(UPDATE).parse(source.decoded)
     if tree is None:
         raise _syntax_error(source, UPDATE)
-    if (at := too_deep(tree)) is not None:
-        raise source.error("the update is nested too deeply here", at)
+    _check_nesting(tree, source, "update")
     try:
         update = UpdateTransformer(source, base).update(tree)
     except RecursionError:
