@@ -102,6 +102,8 @@ def _json_value(term: object) -> dict[str, str]:
     if not isinstance(term, ox.Literal):
         return {"type": "uri" if isinstance(term, ox.NamedNode) else "bnode", "value": _json_name(term)}
     value = {"type": "literal", "value": term.value}
+    if term.direction is not None:
+        raise UnsupportedError("base directions in RDF/JSON")
     if term.language is not None:
         value["lang"] = term.language
     elif term.datatype.value != _XSD_STRING:

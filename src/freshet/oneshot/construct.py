@@ -21,7 +21,7 @@ from freshet.rdf.deadline import current
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.reading import Quads
 from freshet.rdf.row_numbers import number_in_blocks
-from freshet.rdf.terms import BlankNode, Literal, Term
+from freshet.rdf.terms import BlankNode, Literal, Term, TripleTerm
 from freshet.rdf.values import values
 from freshet.results.report import GraphAnswer
 
@@ -70,7 +70,7 @@ def construct_each(template: Template, table: Table, places: Ids, dictionary: Di
 
 def construct_quads(template: tuple[QuadPattern, ...], graph: int, table: Table, dictionary: Dictionary) -> Quads:
     """What a template with graphs makes of solutions: as `construct`; a quad may stand twice. `graph` is its own."""
-    data = [quad for quad in template if is_ground(quad) and not isinstance(quad.triple.subject, Literal)]
+    data = [quad for quad in template if is_ground(quad) and not isinstance(quad.triple.subject, Literal | TripleTerm)]
     parts = [_ground_quads(data, graph, table, dictionary)]
     if all(map(is_ground, template)):
         return parts[0]
@@ -116,7 +116,7 @@ def _ground_quads(data: list[QuadPattern], graph: int, table: Table, dictionary:
 
 
 def _good_quads(quads: Quads, is_graph_bound: bool, dictionary: Dictionary) -> Quads:
-    """Those that are bound in full, and are some of RDF's; where most of them come again and again, not all of them."""
+    """Those that are bound in full and are RDF's. Repeated ones are left out, for as long as most are repeated."""
     parts: list[Quads] = []
     come_again = True
     for rows in _slices(len(quads.graphs)):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from freshet.algebra.nodes import StreamOperator
 from freshet.rdf.dictionary import Dictionary
 from freshet.rdf.oxigraph import parsed_key
+from freshet.rdf.terms import triple_key
 from freshet.results.report import GraphAnswer, Report
 
 
@@ -28,7 +29,8 @@ def read_report(line: bytes, variables: tuple[str, ...], moment: int, dictionary
         rows = _rows([key for quad in _quads(text) for key in quad[:width]], width, dictionary)
         report.graph = GraphAnswer.of_rows(rows, dictionary)
         return report
-    keys = [_key(binding.get(name)) for binding in fields["bindings"] for name in variables]
+    bound = [binding.get(name) for binding in fields["bindings"] for name in variables]
+    keys = [None if term is None else _key(term) for term in bound]
     report.rows = _rows(keys, len(variables), dictionary, len(fields["bindings"]))
     return report
 
@@ -45,16 +47,17 @@ def _quads(text: str) -> Iterator[list[str | None]]:
         yield [*triple, None if isinstance(graph, pyoxigraph.DefaultGraph) else parsed_key(graph, "")]
 
 
-def _key(binding: dict[str, Any] | None) -> str | None:
+def _key(binding: dict[str, Any]) -> str:
     """The dictionary's key of a term of SPARQL's JSON."""
-    if binding is None:
-        return None
     value = binding["value"]
     match binding["type"]:
         case "uri":
             return f"<{value}>"
         case "bnode":
             return f"_:{value}"
+        case "triple":
+            return triple_key(_key(value["subject"]), _key(value["predicate"]), _key(value["object"]))
     if language := binding.get("xml:lang"):
-        return f'"{value}"@{language}'
+        direction = binding.get("its:dir")
+        return f'"{value}"@{language}--{direction}' if direction else f'"{value}"@{language}'
     return f'"{value}"^^<{datatype}>' if (datatype := binding.get("datatype")) else f'"{value}"'

@@ -140,4 +140,5 @@ def term_of(value: Value) -> Term:
         return Iri(value.value)
     if isinstance(value, ox.BlankNode):
         return BlankNode(value.value)
-    return Literal(value.value, Iri(value.datatype.value), value.language)
+    direction = None if value.direction is None else value.direction.value
+    return Literal(value.value, Iri(value.datatype.value), value.language, direction)

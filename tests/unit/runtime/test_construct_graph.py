@@ -51,6 +51,20 @@ def test_a_report_is_n_quads_in_json() -> None:
     assert session.ndjson(again) == line
 
 
+def test_a_report_has_triple_terms_and_base_directions_in_json() -> None:
+    session = freshet.Session()
+    session.stream(S)
+    query = session.register(
+        f"SELECT ?s ?o FROM NAMED WINDOW <w> ON <{S}> [RANGE PT1S STEP PT1S] WHERE {{ WINDOW <w> {{ ?s ?p ?o }} }}"
+    )
+    session.push(S, '1\t<a:s> <a:p> <<( <a:s> <a:p> "x\\ty"@ar--rtl )>> .\n1\t_:b <a:p> "z"@ar--ltr .')
+    session.finish()
+    [report] = query.take()
+    with session.dictionary.pins:
+        again = read_report(session.ndjson(report), report.variables, 1, session.dictionary)
+    assert [*again.bindings()] == [*report.bindings()]
+
+
 def test_columns_have_the_graph_null_for_the_default_graph() -> None:
     session, query = named_session()
     assert query.take_arrow().column_names == ["time", "subject", "predicate", "object", "graph"]

@@ -5,6 +5,7 @@ import pytest
 from freshet.algebra.expressions import Call, Constant, Variable
 from freshet.algebra.nodes import BGP, Extend, Filter, Project, TriplePattern
 from freshet.algebra.updates import Modify
+from freshet.rdf.deadline import QueryStoppedError
 from freshet.rdf.errors import QuerySyntaxError
 from freshet.rdf.terms import RDF_DIR_LANG_STRING, RDF_REIFIES, Iri, Literal, TripleTerm
 from freshet.runtime.session import Session
@@ -118,6 +119,49 @@ def test_one_shot_answers(pattern: str, found: set[int], tmp_path) -> None:
     session.load(tmp_path / "data.ttl")
     rows = session.query(PROLOGUE + pattern).bindings()
     assert {int(row["q"].lexical) for row in rows} == found
+
+
+def nested(levels: int) -> str:
+    return "<<( :s :p " * levels + ":o" + " )>>" * levels
+
+
+@pytest.mark.parametrize(
+    "text", ["INSERT DATA {{ :a :p {} }}", "INSERT {{ ?s :p {} }} WHERE {{ ?s :p ?o }}", "DELETE WHERE {{ :a :p {} }}"]
+)
+def test_an_update_has_as_many_within_one_another_as_documents(text: str) -> None:
+    session = Session()
+    session.update(PROLOGUE + text.format(nested(100)))
+    with pytest.raises(QuerySyntaxError, match="more than 100 triple terms within one another"):
+        session.update(PROLOGUE + text.format(nested(101)))
+
+
+@pytest.mark.parametrize("text", ["ASK {{ :a :p {} }}", "SELECT ({} AS ?t) {{}}", "ASK {{ VALUES ?t {{ {} }} }}"])
+def test_a_query_has_as_many_too(text: str) -> None:
+    Session().query(PROLOGUE + text.format(nested(100)))
+    with pytest.raises(QuerySyntaxError, match="more than 100 triple terms within one another"):
+        Session().query(PROLOGUE + text.format(nested(101)))
+
+
+def test_no_triple_term_is_a_subject() -> None:
+    session = Session()
+    term = "<<( :s :p :o )>>"
+    session.update(
+        PROLOGUE
+        + f"INSERT DATA {{ :a :p 1 . {term} :q :r }} ; "
+        f"INSERT {{ ?t :q 1 . :b :p ?t }} WHERE {{ :a :p 1 BIND ({term} AS ?t) }}"
+    )
+    assert session.query(PROLOGUE + f"ASK {{ :b :p {term} }}").value
+    assert not session.query(PROLOGUE + "ASK { ?s :q ?o }").value
+
+
+def test_the_parts_of_triple_terms_count_as_memory() -> None:
+    session = Session()
+    terms = (nested(60).replace(":o", f":o{at}") for at in range(300))
+    session.update(PROLOGUE + "INSERT DATA { " + " ".join(f":a :p {term} ." for term in terms) + " }")
+    query = PROLOGUE + "SELECT ?t { ?s :p ?t } ORDER BY ?t"
+    assert len(session.query(query).rows) == 300
+    with pytest.raises(QueryStoppedError, match="more memory than its limit"):
+        session.query(query, memory_bytes=1 << 20)
 
 
 def test_updates_with_triple_terms() -> None:
