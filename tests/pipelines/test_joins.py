@@ -52,12 +52,12 @@ def write_records(file: Path, *records: tuple[int, int]) -> None:
     os.utime(file, (int(file.stem),) * 2)
 
 
-@pytest.mark.parametrize("join", ["most_waiting: 2", "on: spark, most_waiting: 16"])
+@pytest.mark.parametrize("join", ["most_waiting: 2", "on: spark, most_waiting: 4"])
 def test_records_beyond_those_that_may_wait_are_given_up_and_told(
     spark: SparkSession, tmp_path: Path, join: str
 ) -> None:
-    """Of one key two may wait: in Spark, an eighth of sixteen. The first flow meets all speeds, and is given up with
-    the oldest three of them; so the second meets two, of which the older is given up then."""
+    """Of one key two may wait: in Spark, the share of one partition of two. The first flow meets all speeds, and is
+    given up with the oldest three of them; so the second meets two, of which the older is given up then."""
     (tmp_path / "traffic.ttl").write_text(MAPPING)
     (tmp_path / "pipeline.yaml").write_text(PIPELINE.replace("JOIN", join))
     write_records(tmp_path / "speed" / "1.json", *((n, 1000 * n) for n in range(1, 6)))
