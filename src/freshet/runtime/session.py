@@ -1139,7 +1139,15 @@ class Session:
                 self._push(stream, self.pushing(stream, file).deleted(copied) if retract else copied, None)
 
     def pushing(self, stream: str, file: str) -> Pushing:
-        """What reads data of a stream, which errors call by the name of a file."""
+        """What reads data of a stream: for `push`, and for recordings.
+
+        Args:
+            stream: The IRI of the stream.
+            file: What errors name as the place of the data.
+
+        Returns:
+            It, with the options of the stream.
+        """
         scope = self.blank_scope(stream)  # which says whether there is such a stream
         state = self.engine.streams[stream]
         return Pushing(self.dictionary, scope, file, state.retracts, state.graphs)

@@ -22,4 +22,4 @@ class RecordCounts:
 
     def counts(self) -> Counter[str]:
         """How many there were, by the IRI of the stream."""
-        return self._posted + Counter(self.of_pipeline())
+        return self._posted.copy() + Counter(self.of_pipeline())  # others may add meanwhile

@@ -123,7 +123,7 @@ def start_jvm(settings: Mapping[str, str], master: str) -> Jvm | None:
 
     Raises InputError where there is no Java, or only one that is too old.
     """
-    if _has_one() or any(os.environ.get(name) for name in _ELSEWHERE):
+    if _has_one() or "spark.remote" in settings or any(os.environ.get(name) for name in _ELSEWHERE):
         return None
     home, found = spark_folder(), _checked_java()
     if not master.startswith("local") or (home / "conf").exists():

@@ -24,7 +24,7 @@ _SETTINGS = {
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in jvm._VARIABLES:
+    for name in (*jvm._VARIABLES, *jvm._ELSEWHERE):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(jvm, "_has_one", lambda: False)
 

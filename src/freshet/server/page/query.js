@@ -128,7 +128,7 @@ export function queryView(options) {
     content: [
       h("h1", {}, "Query"), write.element, problem,
       h("div", { class: "bar" }, buttons.run, buttons.live, buttons.explain, h("span", { class: "end bar" }, h("label", {}, "as ", name), buttons.register)),
-      h("p", { class: "soft" }, "SPARQL 1.1, RSP-QL, C-SPARQL or CQELS-QL. Ctrl+Space completes, Ctrl+Enter runs."),
+      h("p", { class: "soft" }, "SPARQL 1.2, RSP-QL, C-SPARQL or CQELS-QL. Ctrl+Space completes, Ctrl+Enter runs."),
       result,
     ],
     start: async (signal) => {
