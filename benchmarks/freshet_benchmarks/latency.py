@@ -300,7 +300,7 @@ class _Sizes:
             raise FreshetError(f"freshet run has ended: {self._log.read_text()[-2000:]}")
 
     def wait_for(self, count: int) -> None:
-        """Until so many records are answered; an error where no more answers come."""
+        """Wait until that number of records is answered; raise an error if answers stop coming."""
         found, last, end = 0, -1, 0.0
         while found < count:
             self.check()

@@ -31,7 +31,7 @@ _EVERY = 10
 
 
 def replacing_figures(triples: int) -> Iterator[Figure]:
-    """Over a network of so many triples, or a few more, at a quarter of the usual rate."""
+    """Over a network of at least this number of triples, at a quarter of the usual rate."""
     size, count = max(triples, LEAST_TRIPLES), max(2, min(triples // 3_000, MOST_BATCHES))
     players = [Player(network_of(size), RATE / 4, retracts=retracts) for retracts in (True, False)]
     for player in players:

@@ -12,7 +12,7 @@ from freshet.rdf.errors import InputError
 from freshet.rdf.terms import TOO_NESTED
 
 DEEPEST = 1_000
-"""Levels that parsers are given. Of those, whoever makes keys of terms refuses those that are `TOO_NESTED`."""
+"""The most levels that a parser is given. The limit on terms, `MOST_NESTED`, is checked when their keys are made."""
 
 _GAP = rb"(?:\s|#[^\r\n]*+)*+"
 _ROW = re.compile(rb"(?:\)>>" + _GAP + rb")+")

@@ -44,7 +44,7 @@ CASES = {
             " idle, join, absorb, origins, graphs, post"
         ],
     ),
-    "what clients post, and nobody to take it": (
+    "a posted stream without a server": (
         'source: {folder: in/parking, format: timed-ntriples, pattern: "*.tnt", files_per_batch: 4}',
         "post: true",
         ["12:5: only `freshet serve` takes what clients post: run this file with it"],

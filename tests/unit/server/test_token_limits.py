@@ -10,9 +10,9 @@ from freshet.server.settings import Limits, parse_tokens
 from http_server import ThreadServer, server
 from waiting import wait_until
 
-_SMALL = "small-token-of-somebody"
-_LARGE = "large-token-of-somebody"
-_SHORT = "short-token-of-somebody"
+_SMALL = "small-token-of-a-client"
+_LARGE = "large-token-of-a-client"
+_SHORT = "short-token-of-a-client"
 _LIMITS = "body=1k answer=2k queries=2 subscribers=2"
 _QUERY = "SELECT ?s FROM NAMED WINDOW <w> ON <http://e/s> [RANGE PT1S STEP PT1S] WHERE { WINDOW <w> { ?s ?p ?o } }"
 _HASHES = 24  # of each of 160,000 texts: seconds, with little memory
